@@ -92,14 +92,6 @@ impl CommandKind {
         }
     }
 
-    /// The bytes of an argument by value.
-    pub(crate) fn value(&self, index: usize) -> Option<&[u8]> {
-        match self.arguments().get(index)? {
-            Argument::Value(value) => Some(value.bytes()),
-            _ => None,
-        }
-    }
-
     /// The range of a kernel.
     pub(crate) fn range(&self) -> Option<&NdRange> {
         match self {

@@ -53,3 +53,9 @@ impl ReplayStrategy {
         }
     }
 }
+
+/// What the environment says of
+/// [`ContextBuilder::graph_interpreter`](crate::ContextBuilder::graph_interpreter).
+pub(crate) fn interpreter_of_environment() -> Option<bool> {
+    crate::environment::switch("OCLAVE_GRAPH_INTERPRETER")
+}

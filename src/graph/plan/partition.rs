@@ -9,7 +9,6 @@
 use std::collections::HashMap;
 
 use super::flatten::Flat;
-use crate::command::CommandKind;
 use crate::dag::Edges;
 use crate::dag::Waiting;
 use crate::{Error, Result};
@@ -28,9 +27,7 @@ pub(crate) struct Partition {
 /// # Errors
 /// When an edge leads out of the graph, or nodes form a cycle: never, by construction.
 pub(crate) fn partition(flat: &Flat) -> Result<Vec<Partition>> {
-    let is_host: Vec<bool> = (0..flat.len())
-        .map(|node| matches!(flat.command(node).map(|command| &**command), Some(CommandKind::HostTask(_))))
-        .collect();
+    let is_host: Vec<bool> = (0..flat.len()).map(|node| flat.is_host_task(node)).collect();
     if !is_host.contains(&true) {
         let all = Partition { host: false, nodes: (0..flat.len() as u32).collect(), waits: Vec::new() };
         return Ok(if flat.len() == 0 { Vec::new() } else { vec![all] });
@@ -148,6 +145,7 @@ mod tests {
 
     use super::*;
     use crate::Command;
+    use crate::command::CommandKind;
 
     fn flat(nodes: &[(bool, Vec<u32>)]) -> Flat {
         let kind = |host: bool| match host {

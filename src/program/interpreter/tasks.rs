@@ -81,11 +81,6 @@ impl TaskList {
         self.write(list_bytes(index) + TaskRecord::LEVEL_AT, &level.to_ne_bytes())
     }
 
-    /// What launches to come will see.
-    pub(crate) fn bytes(&self) -> &[u8] {
-        bytemuck::cast_slice(&self.words)
-    }
-
     /// Changes bytes, of an argument block for example, for launches to come.
     ///
     /// # Errors

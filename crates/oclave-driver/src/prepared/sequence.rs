@@ -236,15 +236,6 @@ impl Sequence {
         }
     }
 
-    /// The bytes that a kernel is given for an argument by value.
-    #[inline]
-    pub fn value(&self, index: usize, argument: usize) -> Option<&[u8]> {
-        match self.launch(index)?.arguments.get(argument)? {
-            Kept::Value(bytes) => Some(bytes),
-            _ => None,
-        }
-    }
-
     #[inline]
     pub(crate) fn label(&self, index: usize) -> Option<u32> {
         self.entries.get(index).map(|entry| entry.label)

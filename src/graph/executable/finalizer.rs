@@ -2,12 +2,12 @@
 //!
 //! ```text
 //! Frozen --plan::flatten--> Flat: sub-graphs put in --plan::partition--> host tasks, and what lies between them for the device
-//!        --plan::planner--> a PartitionPlan for each device partition --prepare--> a Sequence --strategy--> how it is put on queues
+//!        --tune, plan::planner--> a PartitionPlan for each device partition --exec::prepare--> a Sequence --exec::strategy--> how it is put on queues
 //! ```
 
-use super::executable::ExecutableGraph;
-use super::options::{Options, ReplayStrategy};
+use super::handle::ExecutableGraph;
 use crate::Result;
+use crate::graph::exec::options::{Options, ReplayStrategy};
 use crate::graph::model::graph::Graph;
 
 /// Properties of an executable graph to be made (sections 7.5.3 and 7.5.4); from

@@ -8,10 +8,10 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use super::prepare::Place;
 use crate::command::CommandKind;
 use crate::driver::step::Step;
 use crate::driver::usm::Allocation;
+use crate::graph::exec::prepare::Location;
 
 /// The versions of a partition that is prepared as a `P`.
 pub(in crate::graph) struct Versions<P> {
@@ -19,25 +19,27 @@ pub(in crate::graph) struct Versions<P> {
     /// Submissions that were neither put on a queue nor given up.
     deferred: u32,
     later: VecDeque<Version<P>>,
-    /// Whether the next submission needs to be planned: a command does not fit where it is.
-    pub(in crate::graph) must_plan: bool,
+    /// Whether all nodes must be prepared again for the next submission: a command does not fit
+    /// where it is.
+    pub(in crate::graph) must_rebuild: bool,
 }
 
 /// What changes for submissions from one on.
 struct Version<P> {
     from: u64,
-    what: What<P>,
+    pending: Pending<P>,
 }
 
-pub(in crate::graph) enum What<P> {
-    Changes(Changes),
-    /// All of it, and where the nodes are in it.
-    Rebuilt(Box<(P, Vec<Option<Place>>)>),
+/// What is to be done to what is prepared.
+pub(in crate::graph) enum Pending<P> {
+    Changes(StepChanges),
+    /// All of it, and what the nodes are in it.
+    Rebuilt(Box<(P, Vec<Option<Location>>)>),
 }
 
 /// Steps and tasks that change, by number.
 #[derive(Default)]
-pub(in crate::graph) struct Changes {
+pub(in crate::graph) struct StepChanges {
     pub(in crate::graph) steps: HashMap<usize, Step>,
     pub(in crate::graph) tasks: HashMap<u32, TaskChange>,
 }
@@ -50,7 +52,7 @@ pub(in crate::graph) struct TaskChange {
 
 impl<P> Default for Versions<P> {
     fn default() -> Self {
-        Self { submissions: 0, deferred: 0, later: VecDeque::new(), must_plan: false }
+        Self { submissions: 0, deferred: 0, later: VecDeque::new(), must_rebuild: false }
     }
 }
 
@@ -76,49 +78,49 @@ impl<P> Versions<P> {
 
     /// Whether changes are made at once, to the steps that there are.
     pub(in crate::graph) fn is_idle(&self) -> bool {
-        self.deferred == 0 && self.later.is_empty() && !self.must_plan
+        self.deferred == 0 && self.later.is_empty() && !self.must_rebuild
     }
 
     /// The changes for the next submission.
-    pub(in crate::graph) fn changes(&mut self) -> Option<&mut Changes> {
+    pub(in crate::graph) fn changes(&mut self) -> Option<&mut StepChanges> {
         let from = self.submissions;
-        let goes_on = |last: &Version<P>| last.from == from && matches!(last.what, What::Changes(_));
+        let goes_on = |last: &Version<P>| last.from == from && matches!(last.pending, Pending::Changes(_));
         if !self.later.back().is_some_and(goes_on) {
-            self.later.push_back(Version { from, what: What::Changes(Changes::default()) });
+            self.later.push_back(Version { from, pending: Pending::Changes(StepChanges::default()) });
         }
-        match &mut self.later.back_mut()?.what {
-            What::Changes(changes) => Some(changes),
-            What::Rebuilt(_) => None,
+        match &mut self.later.back_mut()?.pending {
+            Pending::Changes(changes) => Some(changes),
+            Pending::Rebuilt(_) => None,
         }
     }
 
     /// What the next submission runs.
-    pub(in crate::graph) fn rebuild(&mut self, new: Box<(P, Vec<Option<Place>>)>) {
+    pub(in crate::graph) fn rebuild(&mut self, new: Box<(P, Vec<Option<Location>>)>) {
         let from = self.submissions;
         // Changes for this submission are in it.
         self.later.retain(|later| later.from < from);
-        self.later.push_back(Version { from, what: What::Rebuilt(new) });
-        self.must_plan = false;
+        self.later.push_back(Version { from, pending: Pending::Rebuilt(new) });
+        self.must_rebuild = false;
     }
 
-    /// What the next submission runs, and where nodes are in it, if it is not what runs now.
-    pub(in crate::graph) fn newest(&self) -> Option<&(P, Vec<Option<Place>>)> {
-        self.later.iter().rev().find_map(|later| match &later.what {
-            What::Rebuilt(new) => Some(&**new),
-            What::Changes(_) => None,
+    /// What the next submission runs, and what nodes are in it, if it is not what runs now.
+    pub(in crate::graph) fn newest(&self) -> Option<&(P, Vec<Option<Location>>)> {
+        self.later.iter().rev().find_map(|later| match &later.pending {
+            Pending::Rebuilt(new) => Some(&**new),
+            Pending::Changes(_) => None,
         })
     }
 
     /// The next of what a submission waits for.
-    pub(in crate::graph) fn next_for(&mut self, submission: u64) -> Option<What<P>> {
+    pub(in crate::graph) fn next_for(&mut self, submission: u64) -> Option<Pending<P>> {
         if self.later.front()?.from > submission {
             return None;
         }
-        self.later.pop_front().map(|later| later.what)
+        self.later.pop_front().map(|later| later.pending)
     }
 
-    pub(in crate::graph) fn all(&self) -> impl Iterator<Item = &What<P>> {
-        self.later.iter().map(|later| &later.what)
+    pub(in crate::graph) fn all(&self) -> impl Iterator<Item = &Pending<P>> {
+        self.later.iter().map(|later| &later.pending)
     }
 }
 
@@ -129,8 +131,8 @@ mod tests {
     /// The numbers of what was rebuilt, up to a submission.
     fn rebuilt(versions: &mut Versions<u32>, submission: u64) -> Vec<u32> {
         let next = || match versions.next_for(submission)? {
-            What::Rebuilt(new) => Some(new.0),
-            What::Changes(_) => Some(0),
+            Pending::Rebuilt(new) => Some(new.0),
+            Pending::Changes(_) => Some(0),
         };
         std::iter::from_fn(next).collect()
     }
@@ -158,8 +160,8 @@ mod tests {
         versions.submit();
         assert!(versions.changes().is_some() && versions.changes().is_some());
         assert_eq!(versions.all().count(), 1);
-        versions.must_plan = true;
+        versions.must_rebuild = true;
         versions.rebuild(Box::new((1, Vec::new())));
-        assert_eq!((versions.all().count(), versions.must_plan), (1, false));
+        assert_eq!((versions.all().count(), versions.must_rebuild), (1, false));
     }
 }

@@ -5,11 +5,11 @@
 
 use std::sync::Arc;
 
-use super::prepare::{Place, PreparedPart, Source, prepare};
 use crate::driver::event::{Event, Several, Status};
 use crate::driver::queue::{Properties, Queue};
 use crate::driver::run::Mode;
 use crate::driver::sequence::Sequence;
+use crate::graph::exec::prepare::{Location, PreparedPart, Source, prepare};
 use crate::graph::plan::unit::PartitionPlan;
 use crate::program::InterpreterProgram;
 use crate::{Context, Event as AnyEvent, Result};
@@ -20,17 +20,17 @@ const TURNS: u32 = 3;
 const FASTER: f64 = 0.97;
 
 /// Another plan for the nodes of a partition, prepared for the nodes as they are now.
-pub(in crate::graph) struct CandidatePlan {
+pub(in crate::graph) struct Contender {
     pub(in crate::graph) steps: PreparedPart,
-    /// Where the nodes are in the steps.
-    pub(in crate::graph) places: Vec<Option<Place>>,
+    /// What the nodes became.
+    pub(in crate::graph) locations: Vec<Option<Location>>,
 }
 
 /// Replays that are measured, by the present plan and others in turn.
-pub(in crate::graph) struct PlanRace {
+pub(in crate::graph) struct Race {
     /// The plans that take turns with the present one.
-    pub(in crate::graph) candidates: Vec<CandidatePlan>,
-    /// The best times so far in nanoseconds, of the present plan and of each candidate.
+    pub(in crate::graph) contenders: Vec<Contender>,
+    /// The best times so far in nanoseconds, of the present plan and of each contender.
     best: Vec<f64>,
     /// Of the plans.
     context: Context,
@@ -46,22 +46,22 @@ struct Running {
     end: Event,
 }
 
-impl PlanRace {
+impl Race {
     /// `None` without another plan.
     pub(in crate::graph) fn new(
         source: Source<'_>,
         plans: Vec<PartitionPlan>,
         programs: &[Arc<InterpreterProgram>],
     ) -> Result<Option<Self>> {
-        let candidate = |plan| {
-            let mut places = vec![None; source.flat.len()];
-            Ok(CandidatePlan { steps: prepare(source, &mut places, plan, programs)?, places })
+        let contender = |plan| {
+            let mut locations = vec![None; source.flat.len()];
+            Ok(Contender { steps: prepare(source, &mut locations, plan, programs)?, locations })
         };
-        let candidates = plans.into_iter().map(candidate).collect::<Result<Vec<_>>>()?;
-        let best = vec![f64::INFINITY; candidates.len() + 1];
+        let contenders = plans.into_iter().map(contender).collect::<Result<Vec<_>>>()?;
+        let best = vec![f64::INFINITY; contenders.len() + 1];
         let context = source.queue.context().clone();
-        let race = Self { candidates, best, context, queue: None, running: None, round: 0 };
-        Ok((!race.candidates.is_empty()).then_some(race))
+        let race = Self { contenders, best, context, queue: None, running: None, round: 0 };
+        Ok((!race.contenders.is_empty()).then_some(race))
     }
 
     fn rounds(&self) -> u32 {
@@ -101,13 +101,13 @@ impl PlanRace {
         !self.wants_another() && self.running.is_none()
     }
 
-    /// The candidate that was faster than all others, if one was.
-    pub(in crate::graph) fn winner(mut self) -> Option<CandidatePlan> {
+    /// The contender that was faster than all others, if one was.
+    pub(in crate::graph) fn winner(mut self) -> Option<Contender> {
         log::debug!("plans took {:?} ns", self.best);
-        winner(&self.best).map(|candidate| self.candidates.swap_remove(candidate))
+        winner(&self.best).map(|contender| self.contenders.swap_remove(contender))
     }
 
-    /// Puts a sequence on a queue that measures it: that of the present plan, or of the candidate
+    /// Puts a sequence on a queue that measures it: that of the present plan, or of the contender
     /// whose turn it is. It runs after the events and, on an in-order queue, after earlier
     /// commands.
     pub(in crate::graph) fn run(
@@ -117,8 +117,8 @@ impl PlanRace {
         after: &[&Event],
         mode: Mode,
     ) -> Result<Event> {
-        let candidate = self.turn().checked_sub(1).and_then(|turn| self.candidates.get(turn));
-        let sequence = candidate.map_or(present, |candidate| &candidate.steps.sequence);
+        let contender = self.turn().checked_sub(1).and_then(|turn| self.contenders.get(turn));
+        let sequence = contender.map_or(present, |contender| &contender.steps.sequence);
         let own = match &self.queue {
             Some(own) if own.is_in_order() == queue.is_in_order() => Arc::clone(own),
             _ => {
@@ -149,7 +149,7 @@ impl PlanRace {
     }
 }
 
-impl Drop for PlanRace {
+impl Drop for Race {
     fn drop(&mut self) {
         if let Some(queue) = self.queue.take() {
             let last = self.running.take().map(|running| AnyEvent::native(running.end));
@@ -158,11 +158,11 @@ impl Drop for PlanRace {
     }
 }
 
-/// The number of the candidate that is the fastest, by the times of the present plan and of each
-/// candidate.
+/// The number of the contender that is the fastest, by the times of the present plan and of each
+/// contender.
 fn winner(times: &[f64]) -> Option<usize> {
-    let (now, candidates) = times.split_first()?;
-    let (fastest, time) = candidates.iter().enumerate().min_by(|a, b| a.1.total_cmp(b.1))?;
+    let (now, contenders) = times.split_first()?;
+    let (fastest, time) = contenders.iter().enumerate().min_by(|a, b| a.1.total_cmp(b.1))?;
     // What was never measured is no slower.
     (now.is_finite() && *time < FASTER * now).then_some(fastest)
 }
@@ -172,7 +172,7 @@ mod tests {
     use super::winner;
 
     #[test]
-    fn the_fastest_candidate_wins_if_it_is_faster_than_the_present_plan() {
+    fn the_fastest_contender_wins_if_it_is_faster_than_the_present_plan() {
         assert_eq!(winner(&[100.0, 90.0, 80.0]), Some(1));
         assert_eq!(winner(&[100.0, 90.0, 95.0]), Some(0));
         assert_eq!(winner(&[100.0, 99.0]), None);

@@ -5,10 +5,11 @@
 //! start marker and an end marker appear. The end marker has the graph's event. Graphs that do not
 //! run at the same time share the internal queue.
 
-use std::sync::{Arc, PoisonError};
+use std::borrow::Cow;
+use std::sync::Arc;
 
-use super::executable::ExecutableGraph;
-use crate::command::{CommandKind, GraphPart, Prepared, submit_prepared};
+use super::handle::ExecutableGraph;
+use crate::command::{CommandKind, GraphCommand, GraphPart, Prepared, submit_prepared};
 use crate::driver::queue::Properties;
 use crate::event::{Outcome, Promise};
 use crate::graph::plan::partition::Partition;
@@ -25,8 +26,8 @@ impl ExecutableGraph {
         behind: &[&Event],
     ) -> Result<Event> {
         self.warn_if_behind();
-        let mut turn = self.inner().turn.lock().unwrap_or_else(PoisonError::into_inner);
-        match self.inner().partitions.as_slice() {
+        let mut turn = self.turn();
+        match self.layout().partitions.as_slice() {
             [] => submit_prepared(queue, Prepared::Empty, after, behind),
             [Partition { host: false, .. }] => {
                 let part = Prepared::Part(self.submitted_part(0)?);
@@ -55,15 +56,16 @@ impl ExecutableGraph {
     fn lane_properties(&self) -> Properties {
         Properties {
             out_of_order: self.device().capabilities().out_of_order_queues,
-            profiling: self.inner().options.profiling,
+            profiling: self.layout().options.profiling,
             ..Properties::default()
         }
     }
 
     /// A partition for the device as a command, for a submission that begins now.
     fn submitted_part(&self, index: usize) -> Result<GraphPart> {
-        let submission = self.enter(index)?;
-        Ok(GraphPart::new(self.command(), index, self.is_updatable().then_some(submission)))
+        let submission = self.prepared().begin_submission(self.layout(), index)?;
+        let graph = Arc::clone(self.inner()) as Arc<dyn GraphCommand>;
+        Ok(GraphPart::new(graph, index, submission))
     }
 
     fn submit_parts<'a>(
@@ -81,7 +83,7 @@ impl ExecutableGraph {
             false => (vec![submit_prepared(queue, Prepared::Marker, after, behind)?], Vec::new()),
         };
         let behind: Vec<&Event> = behind.into_iter().chain(turn.as_ref()).collect();
-        let mut events = Vec::with_capacity(self.inner().partitions.len());
+        let mut events = Vec::with_capacity(self.layout().partitions.len());
         if let Err(error) = self.put_parts(lane, &begin, &behind, submitted, &mut events) {
             // What was put there is still behind the last submission, and before the next.
             if !events.is_empty() {
@@ -90,13 +92,13 @@ impl ExecutableGraph {
             return Err(self.at(error));
         }
         let mut is_leaf = vec![true; events.len()];
-        for wait in self.inner().partitions.iter().flat_map(|partition| &partition.waits) {
+        for wait in self.layout().partitions.iter().flat_map(|partition| &partition.waits) {
             *is_leaf.get_mut(*wait as usize).ok_or_else(|| no_partition(*wait))? = false;
         }
         let leaves = events.iter().zip(is_leaf).filter(|(_, leaf)| *leaf).map(|(event, _)| event);
         let end = submit_prepared(queue, Prepared::GraphEnd, leaves, &[])?;
         *turn = Some(end.clone());
-        Ok(Event::of_graph(self.id(), self.inner().options.profiling, end, events))
+        Ok(Event::of_graph(self.id(), self.layout().options.profiling, end, events))
     }
 
     /// Puts all parts on the queue for parts; gives their events to `events`. Host tasks wait until
@@ -110,17 +112,14 @@ impl ExecutableGraph {
         submitted: &Arc<Promise>,
         events: &mut Vec<Event>,
     ) -> Result<()> {
-        let inner = self.inner();
+        let layout = self.layout();
         let submitted = Event::promised(Arc::clone(submitted));
-        for (index, partition) in inner.partitions.iter().enumerate() {
-            let node = partition.nodes.first().map(|node| *node as usize);
-            let task = node.and_then(|node| {
-                let flat = self.flat();
-                Some((flat.command(node).cloned()?, flat.origin(node)))
-            });
-            let part = match task.as_ref().map(|(command, origin)| (&**command, *origin)) {
-                Some((CommandKind::HostTask(task), origin)) => {
-                    Prepared::HostTask(task.of_node(inner.graph, origin))
+        for (index, partition) in layout.partitions.iter().enumerate() {
+            let node = partition.nodes.first().filter(|_| partition.host).map(|node| *node as usize);
+            let command = node.and_then(|node| self.prepared().commands.get(node).map(Cow::into_owned));
+            let part = match (node, command.as_deref()) {
+                (Some(node), Some(CommandKind::HostTask(task))) => {
+                    Prepared::HostTask(task.of_node(layout.graph, layout.flat.origin(node)))
                 }
                 _ => Prepared::Part(self.submitted_part(index)?),
             };

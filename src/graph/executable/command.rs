@@ -1,10 +1,9 @@
 //! Executable graphs as commands.
 
-use std::any::Any;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
-use super::executable::{ExecutableGraph, Inner};
-use super::refresh::Moment;
+use super::handle::{ExecutableGraph, Inner};
+use super::prepared::RefreshFor;
 use crate::command::{Command, CommandKind, GraphCommand, GraphPart, RunOn};
 use crate::driver::event as driver;
 use crate::driver::run::Mode;
@@ -16,7 +15,8 @@ impl Command {
     /// Runs an executable graph, as one command (`sycl_ext_oneapi_graph`, section 7.6.5,
     /// `handler::ext_oneapi_graph`). In a graph it is a sub-graph.
     pub fn graph(graph: &ExecutableGraph) -> Self {
-        Self::from_parts(CommandKind::Graph(graph.command()), Vec::new())
+        let graph = Arc::clone(graph.inner()) as Arc<dyn GraphCommand>;
+        Self::from_parts(CommandKind::Graph(graph), Vec::new())
     }
 }
 
@@ -26,32 +26,22 @@ impl From<&ExecutableGraph> for Command {
     }
 }
 
-impl ExecutableGraph {
-    /// The executable graph that a command runs; the layer of commands does not know its type.
-    pub(in crate::graph) fn of(command: &Arc<dyn GraphCommand>) -> Result<Self> {
-        let any = Arc::clone(command) as Arc<dyn Any + Send + Sync>;
-        any.downcast()
-            .map(Self::from_inner)
-            .map_err(|_| Error::bug("a graph command runs no executable graph"))
-    }
-}
-
 impl GraphCommand for Inner {
     fn id(&self) -> u64 {
-        self.id
+        self.id()
     }
 
     fn requirements(&self) -> Vec<Arc<Requirement>> {
-        self.requirements.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.prepared().requirements.clone()
     }
 
     fn check(&self, context: &Context, device: &Device) -> Result<()> {
-        let (own_context, own_device) = (self.queue.context(), self.queue.device());
+        let (own_context, own_device) = (self.layout.queue.context(), self.layout.queue.device());
         let here = Arc::ptr_eq(context.driver(), own_context.driver()) && device == own_device;
         if here {
             return Ok(());
         }
-        Err(self.at(Error::invalid("the queue is of another context or device than the graph")
+        Err(self.layout.at(Error::invalid("the queue is of another context or device than the graph")
             .remedy("submit it to a queue of the context and device that the graph was made for")))
     }
 
@@ -60,26 +50,23 @@ impl GraphCommand for Inner {
     }
 
     fn part_memory(self: Arc<Self>, part: usize) -> Vec<Arc<Allocation>> {
-        match ExecutableGraph::from_inner(self).state().device.get(part) {
-            Some(Some(part)) => part.memory().cloned().collect(),
-            _ => Vec::new(),
-        }
+        self.prepared().part(part).map_or_else(Vec::new, |part| part.memory().cloned().collect())
     }
 
     /// The partition runs as it was when it was submitted, after the events and its last run.
     fn run_part(self: Arc<Self>, part: &GraphPart, on: RunOn<'_>) -> Result<driver::Event> {
-        let graph = ExecutableGraph::from_inner(self);
+        let layout = &self.layout;
         let RunOn { queue, after, held } = on;
-        let mut state = graph.state();
-        graph
-            .refresh(&mut state, part.index(), Moment::Run(part.submission()))
-            .map_err(|error| graph.at(error))?;
-        let Some(Some(part)) = state.device.get_mut(part.index()) else { return queue.marker(after) };
-        let measure = graph.inner().options.profiling && queue.properties().profiling;
-        part.exec.run(queue, after, Mode { measure, held }).map_err(|error| graph.at(error))
+        let mut prepared = self.prepared();
+        prepared
+            .refresh(layout, part.index(), RefreshFor::Run(part.submission()))
+            .map_err(|error| layout.at(error))?;
+        let Some(part) = prepared.part_mut(part.index()) else { return queue.marker(after) };
+        let measure = layout.options.profiling && queue.properties().profiling;
+        part.tuned.run(queue, after, Mode { measure, held }).map_err(|error| layout.at(error))
     }
 
     fn end_part(self: Arc<Self>, part: usize) {
-        ExecutableGraph::from_inner(self).leave(part);
+        self.prepared().end_submission(part);
     }
 }

@@ -1,18 +1,17 @@
 //! The tasks of a partition: its lists' one piece of memory, and what nodes are in it.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use oclave_image::passes::interpreter::TaskRecord;
 
-use super::draft::{Draft, address, local_bytes, lost, memory_of};
-use super::survey::Survey;
+use super::draft::{Draft, address, lost, memory_of};
 use crate::command::{Argument, CommandKind};
 use crate::driver::sequence::Sequence;
 use crate::driver::step::Step;
-use crate::graph::plan::eligibility::Kind;
 use crate::graph::plan::unit::Run;
-use crate::program::{InterpreterProgram, InterpreterSegment, Load, Shape, TaskList};
+use crate::program::{InterpreterProgram, InterpreterSegment, Load, TaskList};
 use crate::{Error, Queue, Result};
 
 /// What nodes of a partition became tasks, in segments that are steps of its sequence.
@@ -35,6 +34,14 @@ pub(in crate::graph) struct PlannedSegment {
     pub(in crate::graph) launch: InterpreterSegment,
     /// As estimated.
     pub(in crate::graph) cost_ns: f64,
+}
+
+/// What a task runs in.
+pub(in crate::graph) struct TaskLimits<'a> {
+    pub(in crate::graph) program: &'a Arc<InterpreterProgram>,
+    pub(in crate::graph) launch: &'a InterpreterSegment,
+    /// Nodes that are estimated to cost more are launched.
+    pub(in crate::graph) cap_ns: f64,
 }
 
 /// A task's place.
@@ -77,7 +84,7 @@ impl Tasks {
     pub(crate) fn add(
         &mut self,
         run: &Run,
-        commands: Vec<(u32, &CommandKind)>,
+        commands: Vec<(u32, Cow<'_, Arc<CommandKind>>)>,
         queue: &Queue,
         sequence: &mut Sequence,
     ) -> Result<(Step, Vec<Option<u32>>)> {
@@ -91,7 +98,7 @@ impl Tasks {
         let mut numbering = run.numbering();
         for (origin, command) in commands {
             let named = |error: Error| error.at(format!("node {origin}"));
-            let draft = Draft::of(&program, command, queue, &mut self.scratch).map_err(named)?;
+            let draft = Draft::of(&program, &command, queue, &mut self.scratch).map_err(named)?;
             let place = numbering.place(draft.is_some());
             tasks.push(place.map(|place| first as u32 + place));
             let (Some(draft), Some(place)) = (draft, place) else { continue };
@@ -152,34 +159,12 @@ impl Tasks {
         Ok(widest.div_ceil(run.groups.max(1) as usize))
     }
 
-    /// Whether a command can replace that of a task. Its kernel must be in the program of the
-    /// segment. It must be small, and need no other size of groups.
-    pub(crate) fn fits(
-        &self,
-        task: u32,
-        before: &CommandKind,
-        command: &CommandKind,
-        queue: &Queue,
-    ) -> Result<bool> {
-        if before.differs_in_arguments(command) {
-            return Ok(true);
-        }
+    /// What decides whether other commands can replace that of a task.
+    pub(in crate::graph) fn limits(&self, task: u32) -> Result<TaskLimits<'_>> {
         let entry = self.entries.get(task as usize).ok_or_else(lost)?;
         let segment = self.segments.get(entry.segment as usize).ok_or_else(lost)?;
-        if local_bytes(command.arguments()) > segment.launch.local_bytes {
-            return Ok(false);
-        }
-        if before.is_patched_by(command) && before.range() == command.range() {
-            return Ok(true);
-        }
-        let program = self.program(segment.program)?;
-        let candidate = Survey::candidate_for(queue, &program, command)?;
-        let takes = match candidate.kind {
-            Kind::Of(0, None) | Kind::AnyList => true,
-            Kind::Of(0, Some(local)) => segment.launch.shape == Shape::Wi(local.map(|size| size as usize)),
-            _ => false,
-        };
-        Ok(takes && candidate.is_small(self.cap_ns))
+        let program = self.programs.get(segment.program as usize).ok_or_else(lost)?;
+        Ok(TaskLimits { program, launch: &segment.launch, cap_ns: self.cap_ns })
     }
 
     /// To change values of several tasks.
@@ -197,7 +182,7 @@ impl Tasks {
         Some(start..start + place.kind.size_bytes() as usize)
     }
 
-    /// Puts another command that [fits](Self::fits) in the place of a task's. Replays on their way
+    /// Puts another command that fits there in the place of a task's. Replays on their way
     /// keep what they began with.
     ///
     /// # Errors
@@ -280,10 +265,6 @@ impl TaskValues<'_> {
     pub(crate) fn set(&mut self, task: u32, argument: usize, value: &[u8]) -> Result<()> {
         let place = self.tasks.argument(task, argument).ok_or_else(lost)?;
         self.list.write(place.start, value)
-    }
-
-    pub(crate) fn get(&self, task: u32, argument: usize) -> Option<&[u8]> {
-        self.list.bytes().get(self.tasks.argument(task, argument)?)
     }
 }
 

@@ -6,9 +6,11 @@ use std::sync::Arc;
 use super::background::{Build, Wanted};
 use crate::command::{Argument, CommandKind, Form, KernelForm};
 use crate::driver::DeviceKind;
-use crate::graph::plan::eligibility::{Candidate, LOCAL_ALIGN, groups_for};
+use crate::graph::exec::draft;
+use crate::graph::exec::tasks::{TaskLimits, Tasks};
+use crate::graph::plan::eligibility::{Candidate, Kind, LOCAL_ALIGN, groups_for};
 use crate::graph::plan::planner::Candidates;
-use crate::program::{InterpreterProgram, InterpreterSlot};
+use crate::program::{InterpreterProgram, InterpreterSlot, Shape};
 use crate::{Error, Queue, Result};
 
 /// What came of looking at the nodes of a partition.
@@ -98,8 +100,8 @@ impl Survey {
         Ok(Surveyed::Ready(survey))
     }
 
-    /// What a command is to a program of the number 0, which need not have its kernel.
-    pub(in crate::graph) fn candidate_for(
+    /// Rates a command for this interpreter program, which may lack its kernel. Its number is 0.
+    fn candidate_for(
         queue: &Queue,
         program: &Arc<InterpreterProgram>,
         command: &CommandKind,
@@ -163,6 +165,34 @@ impl Survey {
             reasons.len() - 1
         }) as u32
     }
+}
+
+/// Whether a command can replace that of a task. Its kernel must be in the program of the
+/// segment. It must be small, and need no other size of groups.
+pub(in crate::graph) fn fits(
+    tasks: &Tasks,
+    task: u32,
+    before: &CommandKind,
+    command: &CommandKind,
+    queue: &Queue,
+) -> Result<bool> {
+    if before.differs_in_arguments(command) {
+        return Ok(true);
+    }
+    let TaskLimits { program, launch, cap_ns } = tasks.limits(task)?;
+    if draft::local_bytes(command.arguments()) > launch.local_bytes {
+        return Ok(false);
+    }
+    if before.is_patched_by(command) && before.range() == command.range() {
+        return Ok(true);
+    }
+    let candidate = Survey::candidate_for(queue, program, command)?;
+    let takes = match candidate.kind {
+        Kind::Of(0, None) | Kind::AnyList => true,
+        Kind::Of(0, Some(local)) => launch.shape == Shape::Wi(local.map(|size| size as usize)),
+        _ => false,
+    };
+    Ok(takes && candidate.is_small(cap_ns))
 }
 
 /// The candidate with what it costs on the device of a queue.
