@@ -211,7 +211,7 @@ impl Queue {
     fn now(&self, memory: &Region, mut run: impl FnMut(&[&driver::Event]) -> Result<()>) -> Result<()> {
         self.refuse_recording("a copy that is waited for")?;
         loop {
-            match command::settled(self, self.dependencies().iter(), &mut run) {
+            match command::with_driver_events(self, self.dependencies().iter(), &mut run) {
                 // A host task that waited here for a guard might wait for its own.
                 Err(error) if error.is_busy_in_task() && !runtime::in_host_task() => {
                     memory.allocation().wait_for_tasks();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::handle::{ExecutableGraph, Inner};
 use super::prepared::RefreshFor;
-use crate::command::{Command, CommandKind, GraphCommand, GraphPart, RunOn};
+use crate::command::{Command, CommandKind, GraphCommand, RunOn};
 use crate::driver::event as driver;
 use crate::driver::run::Mode;
 use crate::driver::usm::Allocation;
@@ -54,14 +54,12 @@ impl GraphCommand for Inner {
     }
 
     /// The partition runs as it was when it was submitted, after the events and its last run.
-    fn run_part(self: Arc<Self>, part: &GraphPart, on: RunOn<'_>) -> Result<driver::Event> {
+    fn run_part(self: Arc<Self>, part: usize, submission: u64, on: RunOn<'_>) -> Result<driver::Event> {
         let layout = &self.layout;
         let RunOn { queue, after, held } = on;
         let mut prepared = self.prepared();
-        prepared
-            .refresh(layout, part.index(), RefreshFor::Run(part.submission()))
-            .map_err(|error| layout.at(error))?;
-        let Some(part) = prepared.part_mut(part.index()) else { return queue.marker(after) };
+        prepared.refresh(layout, part, RefreshFor::Run(submission)).map_err(|error| layout.at(error))?;
+        let Some(part) = prepared.part_mut(part) else { return queue.marker(after) };
         let measure = layout.options.profiling && queue.properties().profiling;
         part.tuned.run(queue, after, Mode { measure, held }).map_err(|error| layout.at(error))
     }

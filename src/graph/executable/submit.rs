@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::handle::ExecutableGraph;
-use crate::command::{CommandKind, GraphCommand, GraphPart, Prepared, submit_prepared};
+use crate::command::{CommandKind, GraphCommand, GraphPart, PreparedCommand, submit_prepared};
 use crate::driver::queue::Properties;
 use crate::event::{Outcome, Promise};
 use crate::graph::plan::partition::Partition;
@@ -28,9 +28,9 @@ impl ExecutableGraph {
         self.warn_if_behind();
         let mut turn = self.turn();
         match self.layout().partitions.as_slice() {
-            [] => submit_prepared(queue, Prepared::Empty, after, behind),
+            [] => submit_prepared(queue, PreparedCommand::Empty, after, behind),
             [Partition { host: false, .. }] => {
-                let part = Prepared::Part(self.submitted_part(0)?);
+                let part = PreparedCommand::Part(self.submitted_part(0)?);
                 let behind = turn.iter().chain(behind.iter().copied());
                 let event = with_slice(behind, |behind| submit_prepared(queue, part, after, behind))?;
                 // For what the driver has, `run` sees to it.
@@ -80,14 +80,14 @@ impl ExecutableGraph {
         let barrier = queue.order().barrier();
         let (begin, behind): (Vec<Event>, Vec<&Event>) = match queue.is_out_of_order() {
             true => (after.cloned().collect(), behind.iter().copied().chain(&barrier).collect()),
-            false => (vec![submit_prepared(queue, Prepared::Marker, after, behind)?], Vec::new()),
+            false => (vec![submit_prepared(queue, PreparedCommand::Marker, after, behind)?], Vec::new()),
         };
         let behind: Vec<&Event> = behind.into_iter().chain(turn.as_ref()).collect();
         let mut events = Vec::with_capacity(self.layout().partitions.len());
         if let Err(error) = self.put_parts(lane, &begin, &behind, submitted, &mut events) {
             // What was put there is still behind the last submission, and before the next.
             if !events.is_empty() {
-                *turn = Some(submit_prepared(lane, Prepared::Empty, events.iter(), &[])?);
+                *turn = Some(submit_prepared(lane, PreparedCommand::Empty, events.iter(), &[])?);
             }
             return Err(self.at(error));
         }
@@ -96,7 +96,7 @@ impl ExecutableGraph {
             *is_leaf.get_mut(*wait as usize).ok_or_else(|| no_partition(*wait))? = false;
         }
         let leaves = events.iter().zip(is_leaf).filter(|(_, leaf)| *leaf).map(|(event, _)| event);
-        let end = submit_prepared(queue, Prepared::GraphEnd, leaves, &[])?;
+        let end = submit_prepared(queue, PreparedCommand::GraphEnd, leaves, &[])?;
         *turn = Some(end.clone());
         Ok(Event::of_graph(self.id(), self.layout().options.profiling, end, events))
     }
@@ -119,9 +119,9 @@ impl ExecutableGraph {
             let command = node.and_then(|node| self.prepared().commands.get(node).map(Cow::into_owned));
             let part = match (node, command.as_deref()) {
                 (Some(node), Some(CommandKind::HostTask(task))) => {
-                    Prepared::HostTask(task.of_node(layout.graph, layout.flat.origin(node)))
+                    PreparedCommand::HostTask(task.of_node(layout.graph, layout.flat.origin(node)))
                 }
-                _ => Prepared::Part(self.submitted_part(index)?),
+                _ => PreparedCommand::Part(self.submitted_part(index)?),
             };
             let waits: Vec<&Event> = partition
                 .waits

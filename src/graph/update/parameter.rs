@@ -9,8 +9,8 @@ use std::sync::Arc;
 use bytemuck::NoUninit;
 
 use crate::command::{
-    Argument, CommandKind, Given, KernelPointer, KernelPointerMut, Parameter, Place, Pointer, Value, newest,
-    pointer,
+    self, Argument, CommandKind, Given, KernelPointer, KernelPointerMut, Parameter, Place, Pointer, Value,
+    newest,
 };
 use crate::graph::model::dynamics::Changed;
 use crate::graph::model::insert::check_part;
@@ -292,7 +292,7 @@ impl KernelSampler for DynamicParameters<Sampler> {
     }
 }
 
-impl<V> pointer::sealed::Sealed for &DynamicParameter<V> {}
+impl<V> command::sealed::Sealed for &DynamicParameter<V> {}
 impl<T, V: KernelPointer<T>> KernelPointer<T> for &DynamicParameter<V> {
     fn pointer(self) -> Pointer {
         self.alone().pointer()
@@ -305,7 +305,7 @@ impl<T, V: KernelPointer<T>> KernelPointer<T> for &DynamicParameter<V> {
 }
 impl<T, V: KernelPointerMut<T>> KernelPointerMut<T> for &DynamicParameter<V> {}
 
-impl<V> pointer::sealed::Sealed for DynamicParameters<V> {}
+impl<V> command::sealed::Sealed for DynamicParameters<V> {}
 impl<T, V: KernelPointer<T>> KernelPointer<T> for DynamicParameters<V> {
     fn pointer(self) -> Pointer {
         newest(&self.parameters).into_pointer()

@@ -10,10 +10,11 @@ use std::sync::LazyLock;
 use oclave_image::passes::interpreter::{BoxLaunch, ByteBox, box_kernels};
 use oclave_image::{PostLinkOptions, SplitMode, TranslationUnit, post_link};
 
-use super::form::{box_of, box_of_copy};
-use super::prepare::Prepared;
-use super::rect_command::RectCommand;
-use super::{KernelCall, RawArgument, launch};
+use super::byte_box::{box_of, box_of_copy};
+use super::launch::{self, PreparedKernel};
+use super::prepared::PreparedCommand;
+use crate::command::describe::argument::RawArgument;
+use crate::command::describe::call::KernelCall;
 use crate::{ImageTable, Kernel, NdRange, Queue};
 
 /// Rows from which on a kernel is faster than a command for each.
@@ -41,31 +42,25 @@ static IMAGES: LazyLock<ImageTable> = LazyLock::new(|| ImageTable::generated(NAM
 static KERNELS: LazyLock<[Kernel; BoxLaunch::KERNELS.len()]> =
     LazyLock::new(|| BoxLaunch::KERNELS.map(|name| Kernel::new(&IMAGES, name)));
 
-/// The command of a box for a queue's context and device: a kernel where that is faster, and can do
-/// it.
-pub(super) fn prepare(rows: RectCommand, queue: &Queue) -> Prepared {
-    let Some((size, call)) = call(&rows) else { return Prepared::Rect(rows) };
-    match launch::prepare(queue, &NdRange::new(size, group(size)), call) {
-        Ok(kernel) => Prepared::Kernel(kernel),
-        Err(error) => {
-            log::debug!("a box of memory is moved row by row: {error:#}");
-            Prepared::Rect(rows)
-        }
-    }
+/// A kernel that does a command with a box, where that is faster, and a kernel can do it.
+pub(super) fn kernel(command: &PreparedCommand, queue: &Queue) -> Option<PreparedKernel> {
+    let (size, call) = call(command)?;
+    let prepared = launch::prepare(queue, &NdRange::new(size, group(size)), call);
+    prepared.inspect_err(|error| log::debug!("a box of memory is moved row by row: {error:#}")).ok()
 }
 
-fn call(rows: &RectCommand) -> Option<([usize; 3], KernelCall)> {
-    let (launch, memory) = match rows {
-        RectCommand::Copy { from, to } => {
+fn call(command: &PreparedCommand) -> Option<([usize; 3], KernelCall)> {
+    let (launch, memory) = match command {
+        PreparedCommand::Copy { from, to } if !(from.rows.is_one() && to.rows.is_one()) => {
             let size = worthwhile(box_of_copy(from, to)?)?;
             let launch = BoxLaunch::copy(to.region.address(), from.region.address(), &size)?;
             (launch, [Some(&to.region), Some(&from.region)])
         }
-        RectCommand::Fill { to, pattern } => {
+        PreparedCommand::Fill { to, pattern } if !to.rows.is_one() => {
             let size = worthwhile(box_of(to))?;
             (BoxLaunch::fill(to.region.address(), pattern.bytes(), &size)?, [Some(&to.region), None])
         }
-        RectCommand::Write { .. } | RectCommand::Read { .. } => return None,
+        _ => return None,
     };
     let kernel = KERNELS.iter().find(|kernel| kernel.name() == launch.kernel)?;
     let pointers = memory.into_iter().flatten().map(RawArgument::region);

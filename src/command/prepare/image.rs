@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::call::Value;
+use crate::command::describe::argument::Value;
 use crate::driver::copy;
 use crate::driver::event::Event;
 use crate::driver::host::{HostSink, HostSource};
@@ -97,7 +97,7 @@ impl ImageCommand {
         Self::write(HostSource::owned(bytes), to)
     }
 
-    /// As [`Prepared::execute`](super::Prepared::execute).
+    /// As [`PreparedCommand::execute`](super::prepared::PreparedCommand::execute).
     pub(super) fn execute(&self, queue: &Arc<Queue>, after: &[&Event], held: bool) -> Result<Event> {
         match self {
             Self::Write { from, to } => queue.write_image(from, to, after),

@@ -1,20 +1,14 @@
 //! A kernel with its arguments, as a plain value.
 
-use std::any::TypeId;
 use std::fmt;
-use std::marker::PhantomData;
 use std::sync::Arc;
 
-use bytemuck::NoUninit;
 use oclave_image::Access;
 
-use super::Place;
+use super::argument::{Argument, RawArgument};
 use super::parameter::{Binding, Given, Parameter, newest_of};
-use super::pointer::{KernelPointer, KernelPointerMut, Pointer};
-use super::values::{KernelLocal, KernelValue, RawArgument};
-use crate::driver::launch::Bytes;
-use crate::images::{ImagePart, KernelImage, KernelSampler, Sampler};
-use crate::memory::Region;
+use super::passed::{KernelLocal, KernelPointer, KernelPointerMut, KernelValue};
+use crate::images::{KernelImage, KernelSampler};
 use crate::memory::buffer::Requirement;
 use crate::program::{CallTarget, SpecValue};
 use crate::{BundleKernel, Kernel, SpecConstant, SpecType};
@@ -55,122 +49,6 @@ struct More {
     specs: Vec<SpecValue>,
     /// The arguments that follow a parameter of a graph.
     bindings: Vec<Binding>,
-}
-
-/// One argument of a call.
-#[derive(Clone, Debug)]
-pub(crate) enum Argument {
-    /// Bytes copied at launch.
-    Value(Value),
-    /// USM, or null.
-    Pointer(Pointer),
-    /// Local memory of so many bytes per work-group; `ty` is the element's type.
-    Local {
-        size_bytes: usize,
-        ty: TypeId,
-    },
-    /// An image, with what the kernel does with it.
-    Image(ImagePart),
-    Sampler(Sampler),
-}
-
-impl Argument {
-    /// What a pointer points to, if it is not null; where that needs not be looked up, or was.
-    pub(crate) fn region(&self) -> Option<&Region> {
-        match self {
-            Self::Pointer(pointer) => match pointer.place() {
-                Place::Usm(region) => Some(region),
-                _ => None,
-            },
-            _ => None,
-        }
-    }
-
-    /// Changes it to a value of the same kind: a pointer stays one to the same element, with the
-    /// same access.
-    fn set(&mut self, to: &Self) {
-        match (self, to) {
-            (Self::Pointer(pointer), Self::Pointer(to)) => pointer.set_place(to.place().clone()),
-            (Self::Image(image), Self::Image(to)) => image.follow(to),
-            (argument, to) => *argument = to.clone(),
-        }
-    }
-}
-
-/// The bytes of a by-value argument: on the spot when they are few.
-#[derive(Clone, Debug)]
-pub(crate) struct Value {
-    /// The host type, for the check against the signature.
-    pub(crate) ty: TypeId,
-    bytes: Bytes,
-}
-
-impl Value {
-    pub(crate) fn new<T: NoUninit>(value: &T) -> Self {
-        Self::of_bytes(TypeId::of::<T>(), bytemuck::bytes_of(value))
-    }
-
-    /// Bytes of a value of a type.
-    pub(crate) fn of_bytes(ty: TypeId, bytes: &[u8]) -> Self {
-        Self { ty, bytes: Bytes::new(bytes) }
-    }
-
-    /// Whether only the count of the bytes is known.
-    pub(crate) fn is_raw(&self) -> bool {
-        self.ty == TypeId::of::<RawArgument>()
-    }
-
-    #[inline]
-    pub(crate) fn bytes(&self) -> &[u8] {
-        &self.bytes
-    }
-}
-
-/// Local memory for a kernel's `local T *` parameter.
-pub struct Local<T> {
-    len: usize,
-    ty: PhantomData<fn() -> T>,
-}
-
-impl<T: 'static> Local<T> {
-    /// Room for `len` elements of `T` per work-group.
-    ///
-    /// More than the device has is an error of kind
-    /// [`KernelArgument`](crate::ErrorKind::KernelArgument) at launch; so is none at all, as OpenCL
-    /// has no empty local memory.
-    pub const fn new(len: usize) -> Self {
-        Self { len, ty: PhantomData }
-    }
-
-    /// How many elements.
-    pub const fn len(&self) -> usize {
-        self.len
-    }
-
-    /// Whether there is room for nothing.
-    pub const fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
-    pub(crate) fn argument(&self) -> Argument {
-        // A size beyond usize saturates, which no device has.
-        let size_bytes = self.len.saturating_mul(size_of::<T>());
-        Argument::Local { size_bytes, ty: TypeId::of::<T>() }
-    }
-}
-
-impl<T> Clone for Local<T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<T> Copy for Local<T> {}
-
-impl<T> fmt::Debug for Local<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Local<{}>({})", std::any::type_name::<T>(), self.len)
-    }
 }
 
 impl KernelCall {
@@ -302,7 +180,7 @@ impl KernelCall {
     }
 
     /// Gives all arguments that follow a parameter its value.
-    pub(super) fn follow(&mut self) {
+    pub(in crate::command) fn follow(&mut self) {
         let Some(more) = &self.more else { return };
         for Binding { argument, parameter } in newest_of(&more.bindings) {
             debug_assert!(*argument < self.arguments.len(), "argument {argument} of a kernel");
@@ -323,12 +201,12 @@ impl KernelCall {
     }
 
     /// Takes the arguments out.
-    pub(super) fn take_arguments(&mut self) -> Vec<Argument> {
+    pub(in crate::command) fn take_arguments(&mut self) -> Vec<Argument> {
         std::mem::take(&mut self.arguments)
     }
 
     /// What the kernel does to parts of buffers, and to images.
-    pub(super) fn requirements(&self) -> Vec<Arc<Requirement>> {
+    pub(in crate::command) fn requirements(&self) -> Vec<Arc<Requirement>> {
         let places = self.arguments.iter().filter_map(|argument| match argument {
             Argument::Pointer(pointer) => pointer.place().requirement(),
             Argument::Image(image) => Some(Arc::clone(image.requirement())),
@@ -366,6 +244,7 @@ impl fmt::Debug for KernelCall {
 mod tests {
     use super::*;
     use crate::ImageTable;
+    use crate::command::{Local, Value};
 
     static TABLE: ImageTable = ImageTable::generated("t", &[]);
     static KERNEL: Kernel = Kernel::new(&TABLE, "k");

@@ -57,25 +57,9 @@ fn check_exchange(size: &WorkSize, limits: &Limits) -> Result<()> {
     ))
 }
 
-/// The check that needs no kernel: dimensions, and groups that have work-items.
-#[inline]
-pub(super) fn check_form(range: &NdRange) -> Result<()> {
-    let dimensions = range.global().dimensions();
-    for (what, sizes) in [("work-group", range.local()), ("offset", range.offset())] {
-        if let Some(sizes) = sizes.filter(|sizes| sizes.dimensions() != dimensions) {
-            let other = sizes.dimensions();
-            return Err(bad(format!("the range has {dimensions} dimensions, its {what} has {other}")));
-        }
-    }
-    match range.local() {
-        Some(local) if local.is_empty() => Err(no_work_item(local.sizes())),
-        _ => Ok(()),
-    }
-}
-
 #[inline(always)]
 fn check_against(range: &NdRange, demands: Demands, limits: &Limits) -> Result<Option<WorkSize>> {
-    check_form(range)?;
+    range.check()?;
     let global = range.global();
     let dimensions = global.dimensions();
     let local = match (range.local(), demands.required) {
@@ -128,7 +112,7 @@ fn check_group(local: [usize; 3], dimensions: usize, demands: Demands, limits: &
         }
     }
     if local.contains(&0) {
-        return Err(no_work_item(local));
+        return Err(bad(format!("work-groups of {local:?} have no work-item")));
     }
     if local.iter().zip(limits.max_work_item_sizes).any(|(size, max)| *size > max) {
         return Err(bad(format!(
@@ -144,10 +128,6 @@ fn check_group(local: [usize; 3], dimensions: usize, demands: Demands, limits: &
         )));
     }
     Ok(())
-}
-
-fn no_work_item(local: [usize; 3]) -> Error {
-    bad(format!("work-groups of {local:?} have no work-item"))
 }
 
 fn bad(message: String) -> Error {

@@ -1,13 +1,61 @@
-//! What can be passed for a pointer parameter of a kernel.
+//! What can be passed for parameters of kernels.
 
-use std::any::TypeId;
 use std::sync::Arc;
 
-use oclave_image::Access;
+use bytemuck::NoUninit;
 
-use super::{Parameter, Place};
-use crate::Error;
+use super::argument::{Argument, Local, Pointer, RawArgument, Value};
+use super::parameter::{Given, Parameter};
+use super::place::Place;
 use crate::memory::{AccessKind, Accessor, UsmKind, UsmSlice, Writes};
+
+/// What can be passed for a by-value parameter of type `T`: a `T`, a [`RawArgument`], or in graphs
+/// a [`DynamicParameter`](crate::DynamicParameter) of one, or [several](crate::DynamicParameters).
+#[diagnostic::on_unimplemented(
+    message = "a kernel's parameter of type `{T}` cannot be given `{Self}`",
+    label = "the kernel takes `{T}` here"
+)]
+pub trait KernelValue<T> {
+    #[doc(hidden)]
+    fn given(self) -> Given;
+}
+
+/// What can be passed for a `local T *` parameter: [`Local<T>`](Local), or in graphs a
+/// [`DynamicParameter`](crate::DynamicParameter) of one, or several.
+#[diagnostic::on_unimplemented(
+    message = "local memory of `{T}` cannot be given as `{Self}`",
+    label = "the kernel takes `Local<{T}>` here"
+)]
+pub trait KernelLocal<T> {
+    #[doc(hidden)]
+    fn given(self) -> Given;
+}
+
+impl<T: NoUninit> KernelValue<T> for T {
+    fn given(self) -> Given {
+        Given::fixed(Argument::Value(Value::new(&self)))
+    }
+}
+
+impl<T: 'static> KernelLocal<T> for Local<T> {
+    fn given(self) -> Given {
+        Given::fixed(self.argument())
+    }
+}
+
+impl<T> KernelValue<T> for RawArgument {
+    fn given(self) -> Given {
+        Given::fixed(self.argument())
+    }
+}
+
+impl sealed::Sealed for RawArgument {}
+impl<T> KernelPointer<T> for RawArgument {
+    fn pointer(self) -> Pointer {
+        self.argument().into_pointer()
+    }
+}
+impl<T> KernelPointerMut<T> for RawArgument {}
 
 pub(crate) mod sealed {
     pub trait Sealed {}
@@ -40,61 +88,6 @@ pub trait KernelPointer<T>: sealed::Sealed {
     note = "it takes `&UsmSlice<{T}>`, `&buffer.write()`, `&buffer.read_write()`, or an `Option` of them"
 )]
 pub trait KernelPointerMut<T>: KernelPointer<T> {}
-
-/// A pointer argument: where it points to, and what the call says of it.
-#[derive(Clone, Debug)]
-pub struct Pointer {
-    place: Place,
-    ty: TypeId,
-    access: Access,
-}
-
-impl Pointer {
-    pub(crate) fn new(place: Place) -> Self {
-        Self { place, ty: TypeId::of::<()>(), access: Access::ReadWrite }
-    }
-
-    #[inline]
-    pub(crate) fn typed<T: 'static>(self, access: Access) -> Self {
-        Self { place: accessed(self.place, access), ty: TypeId::of::<T>(), access }
-    }
-
-    /// Points to another place.
-    pub(crate) fn set_place(&mut self, place: Place) {
-        self.place = accessed(place, self.access);
-    }
-
-    #[inline]
-    pub(crate) fn place(&self) -> &Place {
-        &self.place
-    }
-
-    pub(crate) fn place_mut(&mut self) -> &mut Place {
-        &mut self.place
-    }
-
-    /// The pointee's host type.
-    pub(crate) fn ty(&self) -> TypeId {
-        self.ty
-    }
-
-    /// What the call says that the kernel does with it.
-    pub(crate) fn access(&self) -> Access {
-        self.access
-    }
-}
-
-/// A place for a kernel that accesses it in this way.
-#[inline]
-fn accessed(place: Place, access: Access) -> Place {
-    match place {
-        Place::Accessor(requirement) if access == Access::Read && !requirement.reads() => Place::Refused(
-            Error::invalid(format!("the kernel reads what the accessor only writes: {requirement:?}"))
-                .remedy("give it an accessor made by `read` or `read_write`"),
-        ),
-        place => place,
-    }
-}
 
 impl<T, K: UsmKind> sealed::Sealed for UsmSlice<T, K> {}
 impl<T, K: UsmKind> KernelPointer<T> for UsmSlice<T, K> {

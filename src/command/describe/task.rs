@@ -9,7 +9,7 @@ use crate::memory::buffer::{Requirement, TaskAccess};
 use crate::{Context, Error, ErrorKind, Result};
 
 /// A host task in errors.
-pub(super) const TASK: &str = "the host task";
+pub(in crate::command) const TASK: &str = "the host task";
 
 /// What a host task runs, in the queue's context, where its parts have their contents.
 type Task = dyn Fn(&Context) -> Result<()> + Send + Sync;
@@ -86,7 +86,7 @@ impl HostTask {
     ///
     /// # Errors
     /// For parts that overlap, one of which is written: each is a copy.
-    pub(super) fn check(&self) -> Result<()> {
+    pub(in crate::command) fn check(&self) -> Result<()> {
         let mut rest = self.uses.as_slice();
         while let [first, others @ ..] = rest {
             if let Some(other) = others.iter().find(|other| first.conflicts(other)) {
@@ -110,7 +110,7 @@ impl HostTask {
 }
 
 /// Calls what a user wrote; a panic of `what` is an error.
-pub(super) fn caught<R>(what: &str, task: impl FnOnce() -> Result<R>) -> Result<R> {
+pub(in crate::command) fn caught<R>(what: &str, task: impl FnOnce() -> Result<R>) -> Result<R> {
     // What it leaves half done is its author's business, as it is with threads that panic.
     catch_unwind(AssertUnwindSafe(task)).unwrap_or_else(|panic| {
         let error = Error::new(ErrorKind::HostTask, format!("{what} panicked: {}", message(&*panic)));

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use super::Command;
+use crate::command::describe::command::Command;
 use crate::event::NodeOwner;
 use crate::{Event, Queue, Result};
 

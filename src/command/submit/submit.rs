@@ -3,12 +3,18 @@
 use std::sync::Arc;
 
 use super::deferred::defer;
-use super::recording::recorder_of;
-use super::step::is_plain;
-use super::{Command, CommandKind, HostTask, KernelCall, Prepared, Recorder, Value, launch};
+use super::recording::{Recorder, recorder_of};
+use crate::command::describe::argument::Value;
+use crate::command::describe::call::KernelCall;
+use crate::command::describe::command::{Command, CommandKind};
+use crate::command::describe::compare::is_plain;
+use crate::command::describe::task::HostTask;
+use crate::command::prepare::launch;
+use crate::command::prepare::prepared::PreparedCommand;
 use crate::driver::event as driver;
 use crate::event::{Known, Promise};
 use crate::handles::with_slice;
+use crate::memory::Block;
 use crate::memory::buffer::{self, Transport};
 use crate::queue::Rank;
 use crate::{Error, Event, NdRange, Queue, Result, runtime};
@@ -55,9 +61,10 @@ fn submit_after(queue: &Queue, command: Command, after: &[Event]) -> Result<Even
             Err(command) => submit_after(queue, command, &[]),
         };
     }
-    command.kind.check_bindings(None)?;
-    if let CommandKind::Kernel { range, call } = &command.kind {
-        let after = command.after.iter().chain(after);
+    let (kind, own) = command.into_parts();
+    kind.check_bindings(None)?;
+    if let CommandKind::Kernel { range, call } = &kind {
+        let after = own.iter().chain(after);
         if goes_at_once(queue, call, after.clone()) {
             match launch_at_once(queue, range, call, after) {
                 Err(error) if error.is_busy_in_task() => {}
@@ -65,13 +72,12 @@ fn submit_after(queue: &Queue, command: Command, after: &[Event]) -> Result<Even
             }
         }
     }
-    let Command { kind, after: own } = command;
     let requirements = kind.requirements();
     let prepared = kind.prepare(queue)?;
     let run = |more: &[&Event], behind: &[&Event]| {
         let all = own.iter().chain(after).chain(more.iter().copied());
         with_slice(all, |all| match prepared {
-            Prepared::Graph(graph) => graph.submit(queue, all, behind),
+            PreparedCommand::Graph(graph) => graph.submit(queue, all, behind),
             prepared => submit_prepared(queue, prepared, all.iter().copied(), behind),
         })
     };
@@ -88,9 +94,9 @@ fn submit_after(queue: &Queue, command: Command, after: &[Event]) -> Result<Even
 /// `behind`, whether or not that succeeds.
 fn carry(queue: &Queue, transport: Transport, after: &[Event], behind: &[Event]) -> Result<Event> {
     let prepared = match transport {
-        Transport::Zeroes(to) => Prepared::Fill { to, pattern: Value::new(&0_u8) },
-        Transport::Write { from, to } => Prepared::Write { from: from.into(), to },
-        Transport::Task(task) => Prepared::HostTask(HostTask::of(task)),
+        Transport::Zeroes(to) => PreparedCommand::Fill { to: Block::whole(to), pattern: Value::new(&0_u8) },
+        Transport::Write { from, to } => PreparedCommand::Write { from: from.into(), to: Block::whole(to) },
+        Transport::Task(task) => PreparedCommand::HostTask(HostTask::of(task)),
     };
     with_slice(behind.iter(), |behind| submit_prepared(queue, prepared, after.iter(), behind))
 }
@@ -122,7 +128,7 @@ fn launch_at_once<'a>(
 /// `behind`, whether or not that succeeds.
 pub(crate) fn submit_prepared<'a>(
     queue: &Queue,
-    prepared: Prepared,
+    prepared: PreparedCommand,
     after: impl Iterator<Item = &'a Event> + Clone,
     behind: &[&Event],
 ) -> Result<Event> {
@@ -135,16 +141,16 @@ pub(crate) fn submit_prepared<'a>(
 /// As [`submit_prepared`], for `behind` of which nothing is known to have failed.
 fn submit_behind<'a>(
     queue: &Queue,
-    prepared: Prepared,
+    prepared: PreparedCommand,
     after: impl Iterator<Item = &'a Event> + Clone,
     behind: &[&Event],
 ) -> Result<Event> {
     let alone = after.clone().next().is_none() && behind.is_empty();
     let rank = prepared.rank(alone);
-    if alone && queue.is_out_of_order() && matches!(prepared, Prepared::Empty) {
+    if alone && queue.is_out_of_order() && matches!(prepared, PreparedCommand::Empty) {
         return Ok(Event::promised(Promise::done(queue.driver().properties().profiling)));
     }
-    let for_driver = !matches!(prepared, Prepared::HostTask(_))
+    let for_driver = !matches!(prepared, PreparedCommand::HostTask(_))
         && queue.order().lets_pass(rank)
         && after.clone().all(|event| is_for_driver(queue, event))
         && behind.iter().all(|event| is_for_driver(queue, event));
@@ -163,17 +169,6 @@ fn submit_behind<'a>(
     Ok(event)
 }
 
-impl Prepared {
-    /// What it asks of the order; `alone`: it names no dependencies.
-    pub(super) fn rank(&self, alone: bool) -> Rank {
-        match self {
-            Self::Barrier => Rank::Barrier { after_all: alone },
-            Self::Marker if alone => Rank::AfterAll,
-            _ => Rank::Plain,
-        }
-    }
-}
-
 /// Whether a driver can wait for an event on a queue, or need not.
 fn is_for_driver(queue: &Queue, event: &Event) -> bool {
     match event.known() {
@@ -190,7 +185,7 @@ fn recorder(queue: &Queue, command: &Command, after: &[Event]) -> Option<Arc<dyn
     queue
         .recording()
         .recorder()
-        .or_else(|| command.after.iter().find_map(recorder_of))
+        .or_else(|| command.dependencies().iter().find_map(recorder_of))
         .or_else(|| after.iter().find_map(recorder_of))
 }
 
@@ -200,7 +195,7 @@ fn recorder(queue: &Queue, command: &Command, after: &[Event]) -> Option<Arc<dyn
 /// # Errors
 /// [`ErrorKind::Invalid`](crate::ErrorKind::Invalid) for events of a recording; when a command that
 /// is waited for failed.
-pub(crate) fn settled<'a, R>(
+pub(crate) fn with_driver_events<'a, R>(
     queue: &Queue,
     events: impl Iterator<Item = &'a Event>,
     run: impl FnOnce(&[&driver::Event]) -> Result<R>,

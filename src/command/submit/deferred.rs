@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use super::Prepared;
-use super::task::{TASK, caught};
+use crate::command::describe::task::{TASK, caught};
+use crate::command::prepare::prepared::PreparedCommand;
 use crate::driver::event as driver;
 use crate::driver::hook;
 use crate::event::{Known, Outcome, Promise, Times};
@@ -49,7 +49,7 @@ impl Tie {
 }
 
 struct Work {
-    prepared: Prepared,
+    prepared: PreparedCommand,
     queue: Queue,
     ticket: Ticket,
     /// What the driver must wait for.
@@ -71,14 +71,14 @@ struct Work {
 /// When the host accesses its memory, and for events of a recording.
 pub(super) fn defer<'a>(
     queue: &Queue,
-    prepared: Prepared,
+    prepared: PreparedCommand,
     after: impl Iterator<Item = &'a Event> + Clone,
     behind: &[&Event],
 ) -> Result<Event> {
     after.clone().try_for_each(|event| event.known().map(drop))?;
     runtime::start()?;
     queue.driver().context().check()?;
-    let is_task = matches!(prepared, Prepared::HostTask(_));
+    let is_task = matches!(prepared, PreparedCommand::HostTask(_));
     let rank = prepared.rank(after.clone().next().is_none());
     prepared.hold(queue.driver())?;
     let promise = Promise::new(queue.driver().properties().profiling);
@@ -184,7 +184,7 @@ impl DeferredCommand {
     fn met(self: &Arc<Self>, failure: Option<&Error>) {
         if let (Some(failure), Some(work)) = (failure, self.lock().as_mut()) {
             // The end of a graph tells what failed in the graph.
-            let is_end = matches!(work.prepared, Prepared::GraphEnd);
+            let is_end = matches!(work.prepared, PreparedCommand::GraphEnd);
             work.failure.get_or_insert_with(|| if is_end { failure.clone() } else { failure.of_dependent() });
         }
         if self.missing.fetch_sub(1, Ordering::AcqRel) == 1 {
@@ -197,7 +197,7 @@ impl DeferredCommand {
         let Some(mut work) = self.lock().take() else { return };
         match (work.failure.take(), &work.prepared) {
             (Some(failure), _) => self.fail(work, failure),
-            (None, Prepared::HostTask(_)) => {
+            (None, PreparedCommand::HostTask(_)) => {
                 let submitted = Instant::now();
                 runtime::spawn(move || self.run_task(work, submitted));
             }
@@ -225,14 +225,14 @@ impl DeferredCommand {
             }
             return;
         }
-        if matches!(work.prepared, Prepared::GraphEnd) {
+        if matches!(work.prepared, PreparedCommand::GraphEnd) {
             // The parts failed on a queue that nobody waits for.
             work.queue.order().failed(&failure);
         }
         match work.prepared {
             // What a closure holds may do anything as it goes, and this thread may have locked
             // something.
-            Prepared::HostTask(_) | Prepared::Native { .. } => {
+            PreparedCommand::HostTask(_) | PreparedCommand::Native { .. } => {
                 runtime::spawn(move || self.end(work, Outcome::Failed(failure)));
             }
             _ => self.end(work, Outcome::Failed(failure)),
@@ -253,7 +253,7 @@ impl DeferredCommand {
         let started = Instant::now();
         self.promise.runs();
         let outcome = match &work.prepared {
-            Prepared::HostTask(task) => self.promise.as_task(|| task.run(work.queue.context())),
+            PreparedCommand::HostTask(task) => self.promise.as_task(|| task.run(work.queue.context())),
             _ => Ok(()),
         };
         runtime::stop_if_exiting();
@@ -282,7 +282,7 @@ impl DeferredCommand {
                 if let Err(error) = queue.flush() {
                     queue.context().keep_error(error);
                 }
-                if matches!(work.prepared, Prepared::Barrier) {
+                if matches!(work.prepared, PreparedCommand::Barrier) {
                     work.queue.order().passed_barrier(&Event::native(event.clone()));
                 }
                 self.finish(work, Outcome::Native(event));
@@ -321,7 +321,7 @@ impl DeferredCommand {
 }
 
 /// Lets go of a command. What a task holds may panic as it goes.
-fn without(prepared: Prepared) -> Result<()> {
+fn without(prepared: PreparedCommand) -> Result<()> {
     caught(TASK, || {
         drop(prepared);
         Ok(())

@@ -1,8 +1,10 @@
 //! Checking a command before there is a queue for it: what a graph does when a node is added.
 
-use super::{Argument, CommandKind, Place, launch};
+use super::launch;
+use crate::command::describe::argument::Argument;
+use crate::command::describe::command::CommandKind;
+use crate::command::describe::place::Place;
 use crate::driver::copy;
-use crate::memory::Block;
 use crate::{Context, Device, Error, Result};
 
 impl CommandKind {
@@ -71,36 +73,4 @@ impl CommandKind {
 /// Sizes that are not known yet are compared when the command is prepared.
 fn same_size(from: Option<usize>, to: Option<usize>) -> Result<()> {
     from.zip(to).map_or(Ok(()), |(from, to)| copy::same_size(from, to))
-}
-
-impl Place {
-    /// The memory, where it need not be looked up.
-    fn block(&self) -> Option<Block> {
-        match self {
-            Self::Usm(region) => Some(Block::whole(region.clone())),
-            Self::Block(block) => Some(Block::clone(block)),
-            _ => None,
-        }
-    }
-
-    fn size_bytes(&self) -> Option<usize> {
-        match self {
-            Self::Usm(region) => Some(region.size_bytes()),
-            Self::Block(block) => Some(block.rows.size_bytes()),
-            Self::Accessor(requirement) => Some(requirement.size_bytes()),
-            Self::Image(image) => Some(image.size_bytes()),
-            Self::Null | Self::Global(_) | Self::Refused(_) => None,
-        }
-    }
-
-    pub(crate) fn check(&self, context: &Context, device: &Device) -> Result<()> {
-        match self {
-            Self::Usm(region) => region.allocation().check(context.driver(), device),
-            Self::Block(block) => block.region.allocation().check(context.driver(), device),
-            Self::Refused(error) => Err(error.clone()),
-            Self::Accessor(requirement) => requirement.check(device),
-            Self::Image(image) => image.check(context),
-            Self::Null | Self::Global(_) => Ok(()),
-        }
-    }
 }

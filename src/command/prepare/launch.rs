@@ -3,13 +3,42 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::prepare::PreparedKernel;
-use super::{Argument, KernelCall, Place, arguments, index_space};
+use super::{arguments, index_space, resolve};
+use crate::command::describe::argument::Argument;
+use crate::command::describe::call::KernelCall;
+use crate::command::describe::command::CommandKind;
+use crate::command::describe::place::Place;
 use crate::driver::event::Event;
 use crate::driver::launch::{Arg, WorkSize};
+use crate::driver::step::Step;
 use crate::driver::{self, Device};
 use crate::program::ReadyKernel;
 use crate::{Context, Error, ErrorKind, NdRange, Queue, Result};
+
+/// A kernel with arguments that fit it.
+#[derive(Debug)]
+pub(crate) struct PreparedKernel {
+    pub(super) kernel: Arc<ReadyKernel>,
+    /// All places in them are resolved.
+    pub(super) arguments: Vec<Argument>,
+    /// `None`: nothing runs.
+    pub(super) size: Option<WorkSize>,
+}
+
+impl CommandKind {
+    /// The arguments of a kernel as the driver takes them.
+    pub(crate) fn driver_arguments(&self) -> impl Iterator<Item = Arg<'_>> + Clone {
+        self.arguments().iter().map(|argument| self::argument(argument, false))
+    }
+
+    /// The index space of a kernel, checked; `None` when nothing runs.
+    pub(crate) fn work_size(&self, context: &Context, device: &Device) -> Result<Option<WorkSize>> {
+        match self {
+            Self::Kernel { range, call } => find(context, device, range, call).map(|(_, size)| size),
+            _ => Ok(None),
+        }
+    }
+}
 
 /// Finds the kernel of a call, builds its program if need be, and checks what it is given.
 pub(super) fn prepare(queue: &Queue, range: &NdRange, mut call: KernelCall) -> Result<PreparedKernel> {
@@ -17,7 +46,7 @@ pub(super) fn prepare(queue: &Queue, range: &NdRange, mut call: KernelCall) -> R
 }
 
 /// Names the kernel in an error. Programs name it themselves.
-pub(super) fn named(error: Error, kernel: &str) -> Error {
+pub(in crate::command) fn named(error: Error, kernel: &str) -> Error {
     match error.place() {
         [first, ..] if first.starts_with("kernel ") => error,
         _ => error.at(format!("kernel `{kernel}`")),
@@ -26,7 +55,7 @@ pub(super) fn named(error: Error, kernel: &str) -> Error {
 
 /// As [`prepare`], without looking at memory.
 #[inline(always)]
-pub(super) fn find<'a>(
+pub(in crate::command) fn find<'a>(
     context: &'a Context,
     device: &Device,
     range: &NdRange,
@@ -105,24 +134,14 @@ pub(super) fn bind(queue: &Queue, mut call: KernelCall) -> Result<(Arc<ReadyKern
 /// The arguments of a call, with their places looked up.
 fn resolved(call: &mut KernelCall, queue: &Queue) -> Result<Vec<Argument>> {
     let mut arguments = call.take_arguments();
-    resolve(&mut arguments, queue)?;
+    resolve::arguments(&mut arguments, queue)?;
     Ok(arguments)
-}
-
-/// Looks up the places in arguments.
-pub(super) fn resolve(arguments: &mut [Argument], queue: &Queue) -> Result<()> {
-    for (index, argument) in arguments.iter_mut().enumerate() {
-        if let Argument::Pointer(pointer) = argument {
-            pointer.place_mut().resolve(queue).map_err(|error| error.at(format!("argument {index}")))?;
-        }
-    }
-    Ok(())
 }
 
 /// Puts a kernel on a queue, with arguments that fit it and whose places are resolved. No size:
 /// nothing runs.
 #[inline(always)]
-pub(super) fn execute(
+pub(in crate::command) fn execute(
     queue: &Arc<driver::queue::Queue>,
     kernel: &ReadyKernel,
     arguments: &[Argument],
@@ -188,4 +207,10 @@ fn check_local_memory(device: &Device, call: &KernelCall) -> Result<()> {
         ));
     }
     Ok(())
+}
+
+/// A launch as a step; a join where nothing runs.
+pub(super) fn step(kernel: &ReadyKernel, arguments: &[Argument], size: Option<WorkSize>) -> Step {
+    let arguments = arguments.iter().map(|each| argument(each, false));
+    size.map_or_else(Step::join, |size| Step::kernel(kernel.shared(), arguments, &size))
 }

@@ -1,6 +1,6 @@
 //! Command groups in SYCL's form: a closure that describes one action and what it waits for.
 
-use super::{Command, CommandKind};
+use super::command::{Command, CommandKind};
 use crate::{Error, Event, Handles, Result};
 
 /// Describes one command inside [`Queue::submit_with`](crate::Queue::submit_with), after SYCL's
@@ -21,7 +21,7 @@ impl Handler {
     /// The action: a command, the dependencies of which join those given here. A command group has
     /// one.
     pub fn run(&mut self, command: Command) {
-        let Command { kind, after } = command;
+        let (kind, after) = command.into_parts();
         self.action = Some(kind);
         self.actions += 1;
         self.after.extend(after);
@@ -36,7 +36,7 @@ impl Handler {
             return Err(Error::invalid(format!("a command group with {} actions", self.actions))
                 .remedy("submit a command group for each"));
         }
-        Ok(Command { kind: self.action.unwrap_or(CommandKind::Empty), after: self.after })
+        Ok(Command::from_parts(self.action.unwrap_or(CommandKind::Empty), self.after))
     }
 }
 

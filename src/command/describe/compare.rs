@@ -1,11 +1,11 @@
-//! Changes of prepared commands that keep their kernel: other arguments, another range.
+//! How two commands differ, and changes that keep the kernel: other arguments, another range.
 
 use std::sync::Arc;
 
-use super::step::is_plain;
-use super::{Argument, CommandKind, Place, Value, launch};
-use crate::driver::launch::{Arg, WorkSize};
-use crate::{Context, Device, NdRange, Result};
+use super::argument::{Argument, Value};
+use super::command::CommandKind;
+use super::place::Place;
+use crate::NdRange;
 
 impl CommandKind {
     /// Whether the command prepared for this one can run the other, with the other's arguments and
@@ -34,11 +34,6 @@ impl CommandKind {
             Self::Kernel { call, .. } => call.arguments(),
             _ => &[],
         }
-    }
-
-    /// The arguments of a kernel as the driver takes them.
-    pub(crate) fn driver_arguments(&self) -> impl Iterator<Item = Arg<'_>> + Clone {
-        self.arguments().iter().map(|argument| launch::argument(argument, false))
     }
 
     /// Whether the other command differs from this one in values and addresses at most: same
@@ -99,18 +94,20 @@ impl CommandKind {
             _ => None,
         }
     }
+}
 
-    /// The index space of a kernel, checked; `None` when nothing runs.
-    pub(crate) fn work_size(&self, context: &Context, device: &Device) -> Result<Option<WorkSize>> {
-        match self {
-            Self::Kernel { range, call } => launch::find(context, device, range, call).map(|(_, size)| size),
-            _ => Ok(None),
-        }
+/// Whether an argument can be passed to the driver as it is, and changed in prepared commands.
+pub(in crate::command) fn is_plain(argument: &Argument) -> bool {
+    match argument {
+        Argument::Value(_) | Argument::Local { .. } | Argument::Sampler(_) => true,
+        // It has a place in the order.
+        Argument::Image(_) => false,
+        Argument::Pointer(pointer) => matches!(pointer.place(), Place::Null | Place::Usm(_)),
     }
 }
 
 /// Whether a kernel sees no difference. Of places that must be looked up that is not known.
-pub(super) fn is_same(from: &Argument, to: &Argument) -> bool {
+pub(in crate::command) fn is_same(from: &Argument, to: &Argument) -> bool {
     match (from, to) {
         (Argument::Value(from), Argument::Value(to)) => from.bytes() == to.bytes(),
         (Argument::Local { size_bytes: from, .. }, Argument::Local { size_bytes: to, .. }) => from == to,

@@ -5,13 +5,17 @@ use std::sync::Arc;
 
 use oclave_image::passes::interpreter::ByteBox;
 
-use super::prepare::Prepared;
-use super::rect_command::RectCommand;
-use super::{Argument, CommandKind, fill, launch, step};
+use super::byte_box::{box_of, box_of_copy};
+use super::prepared::PreparedCommand;
+use super::{fill, launch, resolve};
+use crate::command::describe::argument::{Argument, Value};
+use crate::command::describe::call::KernelCall;
+use crate::command::describe::command::CommandKind;
+use crate::command::describe::compare::is_plain;
 use crate::driver::launch::WorkSize;
 use crate::memory::{Block, Region};
 use crate::program::ReadyKernel;
-use crate::{KernelCall, Queue, Result};
+use crate::{Queue, Result};
 
 /// What a command does, checked for the context and device of a queue.
 pub(crate) enum Form<'a> {
@@ -58,34 +62,15 @@ impl CommandKind {
             }
             Self::Copy { .. } | Self::Fill { .. } | Self::Memset { .. } => {
                 match self.clone().look_up(queue)? {
-                    Prepared::Copy { from, .. } if from.size_bytes() == 0 => Form::Nothing,
-                    Prepared::Copy { from, to } => {
-                        Form::Copy { size: ByteBox::contiguous(to.size_bytes() as u64), from, to }
-                    }
-                    Prepared::Fill { to, .. } if to.size_bytes() == 0 => Form::Nothing,
-                    Prepared::Fill { to, pattern } if fill::is_simple(&to.span()?, pattern.bytes()) => {
-                        let size = ByteBox::contiguous(to.size_bytes() as u64);
-                        Form::Fill { to, size, pattern: pattern.bytes().into() }
-                    }
-                    Prepared::Rect(RectCommand::Copy { from, to }) => match box_of_copy(&from, &to) {
+                    PreparedCommand::Copy { to, .. } if to.rows.size_bytes() == 0 => Form::Nothing,
+                    PreparedCommand::Copy { from, to } => match box_of_copy(&from, &to) {
                         Some(size) => Form::Copy { from: from.region, to: to.region, size },
                         None => Form::Other("a copy between boxes with rows of other lengths"),
                     },
-                    Prepared::Rect(RectCommand::Fill { to, pattern }) => {
-                        let size = box_of(&to);
-                        let length = pattern.bytes().len() as u64;
-                        let pitches = size.to_pitch.iter();
-                        match fill::is_simple(&to.region.span()?, pattern.bytes())
-                            && pitches.chain(&size.extent[..1]).all(|bytes| bytes.is_multiple_of(length))
-                        {
-                            true => Form::Fill { to: to.region, size, pattern: pattern.bytes().into() },
-                            false => {
-                                Form::Other("a fill of a box with a pattern that its rows are not aligned to")
-                            }
-                        }
-                    }
-                    Prepared::Image(_) => Form::Other("a copy or a fill of an image"),
-                    _ => Form::Other("a fill with a pattern that OpenCL does not know"),
+                    PreparedCommand::Fill { to, .. } if to.rows.size_bytes() == 0 => Form::Nothing,
+                    PreparedCommand::Fill { to, pattern } => fill_of(to, &pattern)?,
+                    PreparedCommand::Image(_) => Form::Other("a copy or a fill of an image"),
+                    _ => Form::Other("no copy and no fill"),
                 }
             }
             Self::Advise { .. } | Self::Marker | Self::Barrier | Self::Empty => Form::Nothing,
@@ -98,38 +83,33 @@ impl CommandKind {
     }
 }
 
-/// What a block is to a fill.
-pub(super) fn box_of(to: &Block) -> ByteBox {
-    let shape = to.rows.shape();
-    let pitches = to.rows.pitches(shape).unwrap_or_default();
-    ByteBox {
-        extent: shape.map(|size| size as u64),
-        to_pitch: pitches.map(|size| size as u64),
-        from_pitch: [0; 2],
+/// A fill as the interpreter does it.
+fn fill_of(to: Block, pattern: &Value) -> Result<Form<'static>> {
+    let pattern = pattern.bytes();
+    let is_simple = fill::is_simple(&to.region.span()?, pattern);
+    if to.rows.is_one() {
+        let size = ByteBox::contiguous(to.region.size_bytes() as u64);
+        return Ok(match is_simple {
+            true => Form::Fill { to: to.region, size, pattern: pattern.into() },
+            false => Form::Other("a fill with a pattern that OpenCL does not know"),
+        });
     }
-}
-
-/// What blocks are to a copy; `None` where rows of one are not rows of the other, nor all of its
-/// bytes side by side.
-pub(super) fn box_of_copy(from: &Block, to: &Block) -> Option<ByteBox> {
-    let narrow = std::cmp::min_by_key(from.rows, to.rows, |rows| rows.shape()[0]);
-    let shape = narrow.shape();
-    let wide = |sizes: [usize; 2]| sizes.map(|size| size as u64);
-    Some(ByteBox {
-        extent: shape.map(|size| size as u64),
-        to_pitch: wide(to.rows.pitches(shape)?),
-        from_pitch: wide(from.rows.pitches(shape)?),
+    let size = box_of(&to);
+    let mut steps = size.to_pitch.iter().chain(&size.extent[..1]);
+    Ok(match is_simple && steps.all(|bytes| bytes.is_multiple_of(pattern.len() as u64)) {
+        true => Form::Fill { to: to.region, size, pattern: pattern.into() },
+        false => Form::Other("a fill of a box with a pattern that its rows are not aligned to"),
     })
 }
 
 impl<'a> KernelForm<'a> {
     /// The arguments, all places in them resolved.
     pub(crate) fn arguments(&self, queue: &Queue) -> Result<Cow<'a, [Argument]>> {
-        if self.call.arguments().iter().all(step::is_plain) {
+        if self.call.arguments().iter().all(is_plain) {
             return Ok(Cow::Borrowed(self.call.arguments()));
         }
         let mut arguments = self.call.arguments().to_vec();
-        launch::resolve(&mut arguments, queue)
+        resolve::arguments(&mut arguments, queue)
             .map_err(|error| launch::named(error, self.call.kernel_name()))?;
         Ok(Cow::Owned(arguments))
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use oclave_image::{Access, KernelSignature, ParameterKind, Scalar, ValueType};
 
-use super::Argument;
+use crate::command::describe::argument::Argument;
 use crate::images::ImagePart;
 use crate::program::declaration;
 use crate::{Error, ErrorKind, Result};
