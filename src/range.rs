@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::MakeError as _;
 use crate::{Error, ErrorKind, Result};
 
 /// How many work-items a launch has in each of one to three dimensions.

@@ -3,12 +3,13 @@
 use bytemuck::Pod;
 
 use super::{Queue, Rank};
+use crate::MakeError as _;
 use crate::command::{self, Contents, CopyFrom, CopyTo, HostData, Place};
+use crate::driver::borrowed_host::{lend, lend_mut};
 use crate::driver::copy::same_size;
 use crate::driver::event as driver;
 use crate::driver::host::HostBytes;
 use crate::driver::images::Pixels;
-use crate::driver::loan::{lend, lend_mut};
 use crate::driver::queue::Queue as DriverQueue;
 use crate::memory::{AsyncSource, FromElements, HostTarget, Readback, Region, buffer};
 use crate::{Command, Event, Result, UsmSlice, runtime};

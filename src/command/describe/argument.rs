@@ -8,6 +8,7 @@ use bytemuck::NoUninit;
 use oclave_image::Access;
 
 use super::place::Place;
+use crate::MakeError as _;
 use crate::driver::launch::Bytes;
 use crate::images::{ImagePart, Sampler};
 use crate::memory::{Region, UsmKind, UsmSlice};

@@ -238,7 +238,7 @@ impl Command {
         Self::new(CommandKind::Native(NativeCommand::new(uses, enqueue)))
     }
 
-    /// Runs an OpenCL kernel object with the arguments that it has. `uses` is the memory behind
+    /// Runs an OpenCL kernel object with the arguments that it has. `uses` is the memory of
     /// these arguments, as for [`Command::native`]. If the driver rejects the kernel, the command
     /// fails when it is enqueued.
     ///
@@ -257,7 +257,7 @@ impl Command {
         Self::new(CommandKind::Marker)
     }
 
-    /// As [`Command::marker`], and everything behind it on the queue waits for it.
+    /// As [`Command::marker`], and everything after it on the queue waits for it.
     pub fn barrier() -> Self {
         Self::new(CommandKind::Barrier)
     }

@@ -4,6 +4,7 @@ use super::argument::Argument;
 use super::command::CommandKind;
 use super::compare::is_same;
 use super::parameter::{Binding, newest_of};
+use crate::MakeError as _;
 use crate::{Error, Result};
 
 /// What of a command follows parameters.

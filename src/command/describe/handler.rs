@@ -1,6 +1,7 @@
 //! Command groups in SYCL's form: a closure that describes one action and what it waits for.
 
 use super::command::{Command, CommandKind};
+use crate::MakeError as _;
 use crate::{Error, Event, Handles, Result};
 
 /// Describes one command inside [`Queue::submit_with`](crate::Queue::submit_with), after SYCL's

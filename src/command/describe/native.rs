@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::place::Place;
 use super::task::caught;
+use crate::MakeError as _;
 use crate::NdRange;
 use crate::driver::native::{Enqueue, EventHandle, KernelHandle, Submission};
 

@@ -1,12 +1,14 @@
 //! Parameters of graphs, as calls know them: values that arguments follow.
 
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::argument::{Argument, Pointer};
 use super::place::Place;
 use crate::Error;
+use crate::MakeError as _;
+use crate::driver::sync::{Mutex, MutexGuard};
 
 /// A value that arguments of kernels follow in one graph.
 pub(crate) struct Parameter {
@@ -43,7 +45,7 @@ impl Parameter {
 
     /// The value that it has now.
     pub(crate) fn current(&self) -> MutexGuard<'_, Argument> {
-        self.current.lock().unwrap_or_else(PoisonError::into_inner)
+        self.current.lock()
     }
 
     /// Gives it a value, and gives the one before.

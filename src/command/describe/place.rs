@@ -18,7 +18,7 @@ use crate::memory::{
 pub enum Place {
     /// The null pointer, as an argument.
     Null,
-    /// Unified shared memory; all places come down to this.
+    /// Unified shared memory; all places resolve to this.
     Usm(Region),
     /// A box of unified shared memory.
     Block(Box<Block>),

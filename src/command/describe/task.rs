@@ -5,6 +5,7 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use crate::MakeError as _;
 use crate::memory::buffer::{Requirement, TaskAccess};
 use crate::{Context, Error, ErrorKind, Result};
 

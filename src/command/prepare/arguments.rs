@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use oclave_image::{Access, KernelSignature, ParameterKind, Scalar, ValueType};
 
+use crate::MakeError as _;
 use crate::command::describe::argument::Argument;
 use crate::images::ImagePart;
 use crate::program::declaration;

@@ -1,6 +1,7 @@
 //! Checking a command before there is a queue for it: what a graph does when a node is added.
 
 use super::launch;
+use crate::MakeError as _;
 use crate::command::describe::argument::Argument;
 use crate::command::describe::command::CommandKind;
 use crate::command::describe::place::Place;

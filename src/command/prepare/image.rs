@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::MakeError as _;
 use crate::command::describe::argument::Value;
 use crate::driver::copy;
 use crate::driver::event::Event;

@@ -1,5 +1,6 @@
 //! The check of an index space against what a kernel and its device take.
 
+use crate::MakeError as _;
 use crate::NdRange;
 use crate::driver::Limits;
 use crate::driver::launch::WorkSize;

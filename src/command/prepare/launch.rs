@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::{arguments, index_space, resolve};
+use crate::MakeError as _;
 use crate::command::describe::argument::Argument;
 use crate::command::describe::call::KernelCall;
 use crate::command::describe::command::CommandKind;

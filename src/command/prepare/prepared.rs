@@ -6,6 +6,7 @@ use super::fill;
 use super::graph_part::GraphPart;
 use super::image::ImageCommand;
 use super::launch::{self, PreparedKernel};
+use crate::MakeError as _;
 use crate::command::describe::argument::{Argument, Value};
 use crate::command::describe::graph::{GraphCommand, RunOn};
 use crate::command::describe::task::HostTask;

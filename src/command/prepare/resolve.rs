@@ -1,5 +1,6 @@
 //! Places of commands, looked up for a queue's context and device.
 
+use crate::MakeError as _;
 use crate::command::describe::argument::Argument;
 use crate::command::describe::place::Place;
 use crate::driver::rows::StridedRegion;

@@ -7,14 +7,16 @@
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
+use crate::MakeError as _;
 use crate::command::describe::task::{TASK, caught};
 use crate::command::prepare::prepared::PreparedCommand;
 use crate::driver::event as driver;
 use crate::driver::hook;
+use crate::driver::sync::Mutex;
 use crate::event::{Known, Outcome, Promise, Times};
 use crate::queue::Ticket;
 use crate::runtime::Counted;
@@ -176,8 +178,8 @@ impl DeferredCommand {
         });
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Option<Work>> {
-        self.work.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> crate::driver::sync::MutexGuard<'_, Option<Work>> {
+        self.work.lock()
     }
 
     /// One dependency less.

@@ -1,9 +1,10 @@
 //! The hook by which a graph takes the commands of a queue that records.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use crate::command::describe::command::Command;
+use crate::driver::sync::{Mutex, MutexGuard};
 use crate::event::NodeOwner;
 use crate::{Event, Queue, Result};
 
@@ -93,6 +94,6 @@ impl Recording {
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Weak<dyn Recorder>>> {
-        self.recorder.lock().unwrap_or_else(PoisonError::into_inner)
+        self.recorder.lock()
     }
 }

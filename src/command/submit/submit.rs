@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::deferred::defer;
 use super::recording::{Recorder, recorder_of};
+use crate::MakeError as _;
 use crate::command::describe::argument::Value;
 use crate::command::describe::call::KernelCall;
 use crate::command::describe::command::{Command, CommandKind};

@@ -40,7 +40,7 @@ pub enum ReplayStrategy {
 }
 
 impl ReplayStrategy {
-    /// What it comes down to on a device.
+    /// The strategy that it means on a device.
     pub(crate) fn on(self, device: &Device) -> Self {
         let has_buffers = device.capabilities().command_buffer.is_some();
         match self {

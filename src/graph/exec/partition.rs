@@ -6,6 +6,7 @@ use super::options::ReplayStrategy;
 use super::prepare::{Location, PreparedPart, Source, Steps};
 use super::strategy::{self, Replay};
 use super::tasks::Tasks;
+use crate::MakeError as _;
 use crate::command::CommandKind;
 use crate::driver::event::Event;
 use crate::driver::mutable::Patches;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::options::Options;
 use super::tasks::Tasks;
+use crate::MakeError as _;
 use crate::driver::sequence::{NO_LABEL, Sequence};
 use crate::graph::plan::commands::Commands;
 use crate::graph::plan::flatten::Flat;

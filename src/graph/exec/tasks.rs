@@ -2,14 +2,16 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use oclave_image::passes::interpreter::TaskRecord;
 
 use super::draft::{Draft, address, lost, memory_of};
+use crate::MakeError as _;
 use crate::command::{Argument, CommandKind};
 use crate::driver::sequence::Sequence;
 use crate::driver::step::Step;
+use crate::driver::sync::{Mutex, MutexGuard};
 use crate::graph::plan::unit::Run;
 use crate::program::{InterpreterProgram, InterpreterSegment, Load, TaskList};
 use crate::{Error, Queue, Result};
@@ -104,7 +106,7 @@ impl Tasks {
             let (Some(draft), Some(place)) = (draft, place) else { continue };
             let kernel = program.layout().kernel(draft.record.kernel).ok_or_else(lost)?;
             let entry = Entry {
-                block: lock(&self.list).add_block(kernel) as u64,
+                block: self.list.lock().add_block(kernel) as u64,
                 capacity: kernel.block_bytes,
                 kernel: draft.record.kernel,
                 segment: number,
@@ -149,7 +151,7 @@ impl Tasks {
     /// level that one group runs.
     fn set_levels(&mut self, run: &Run, tasks: &[Option<u32>]) -> Result<usize> {
         let mut widest = 1;
-        let mut list = lock(&self.list);
+        let mut list = self.list.lock();
         for (task, left) in run.left_of_levels(tasks) {
             let entry = self.entries.get_mut(task as usize).ok_or_else(lost)?;
             entry.level = left;
@@ -169,7 +171,7 @@ impl Tasks {
 
     /// To change values of several tasks.
     pub(crate) fn values(&self) -> TaskValues<'_> {
-        TaskValues { tasks: self, list: lock(&self.list) }
+        TaskValues { tasks: self, list: self.list.lock() }
     }
 
     /// Where the block of a task has an argument, in bytes of the list.
@@ -182,8 +184,8 @@ impl Tasks {
         Some(start..start + place.kind.size_bytes() as usize)
     }
 
-    /// Puts another command that fits there in the place of a task's. Replays on their way
-    /// keep what they began with.
+    /// Puts another command that fits there in the place of a task's. Replays that run keep
+    /// what they began with.
     ///
     /// # Errors
     /// When there is no memory. Nothing is changed then.
@@ -209,7 +211,7 @@ impl Tasks {
         let mut entry = Entry { kernel: draft.record.kernel, ..entry };
         let align = u64::from(kernel.block_align).max(8);
         if kernel.block_bytes > entry.capacity || !entry.block.is_multiple_of(align) {
-            entry.block = lock(&self.list).add_block(kernel) as u64;
+            entry.block = self.list.lock().add_block(kernel) as u64;
             entry.capacity = kernel.block_bytes;
         }
         self.write(task as usize, &entry, &draft)?;
@@ -249,7 +251,7 @@ impl Tasks {
 
     fn write(&mut self, index: usize, entry: &Entry, draft: &Draft) -> Result<()> {
         let record = TaskRecord { arguments: entry.block, level: entry.level, ..draft.record };
-        let mut list = lock(&self.list);
+        let mut list = self.list.lock();
         list.write(entry.block as usize, &self.scratch)?;
         list.set(index, &record)
     }
@@ -261,7 +263,7 @@ pub(crate) struct TaskValues<'a> {
 }
 
 impl TaskValues<'_> {
-    /// Changes a value. Replays on their way keep what they began with.
+    /// Changes a value. Replays that run keep what they began with.
     pub(crate) fn set(&mut self, task: u32, argument: usize, value: &[u8]) -> Result<()> {
         let place = self.tasks.argument(task, argument).ok_or_else(lost)?;
         self.list.write(place.start, value)
@@ -279,7 +281,7 @@ fn step(
     Step::other(
         Vec::new(),
         Box::new(move |queue, after, _| {
-            let mut list = lock(&list);
+            let mut list = list.lock();
             list.prepare(queue.context(), queue.device())
                 .and_then(|()| list.launch(&program, queue, &segment, std::iter::empty(), after))
                 .map_err(|error| error.at(names.clone()))
@@ -294,8 +296,4 @@ fn names(nodes: &[u32]) -> String {
     let more = nodes.len() - first.len();
     let more = if more == 0 { String::new() } else { format!(" and {more} more") };
     format!("nodes {}{more}", first.join(", "))
-}
-
-fn lock(list: &Mutex<TaskList>) -> MutexGuard<'_, TaskList> {
-    list.lock().unwrap_or_else(PoisonError::into_inner)
 }

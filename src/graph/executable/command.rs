@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::handle::{ExecutableGraph, Inner};
 use super::prepared::RefreshFor;
+use crate::MakeError as _;
 use crate::command::{Command, CommandKind, GraphCommand, RunOn};
 use crate::driver::event as driver;
 use crate::driver::run::Mode;

@@ -6,6 +6,7 @@
 //! ```
 
 use super::handle::ExecutableGraph;
+use crate::MakeError as _;
 use crate::Result;
 use crate::graph::exec::options::{Options, ReplayStrategy};
 use crate::graph::model::graph::Graph;

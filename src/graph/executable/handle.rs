@@ -4,13 +4,15 @@ use std::any::Any;
 use std::collections::HashMap;
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::layout::Layout;
 use super::prepared::Prepared;
+use crate::MakeError as _;
 use crate::command::{CommandKind, GraphCommand};
 use crate::dag::NodeId;
+use crate::driver::sync::{Mutex, MutexGuard};
 use crate::graph::exec::options::{Options, ReplayStrategy};
 use crate::graph::model::dynamics::{Changes, Dynamics};
 use crate::graph::model::snapshot::Frozen;
@@ -142,7 +144,7 @@ impl ExecutableGraph {
 
     /// The event of the last submission. Nobody else submits or updates while it is locked.
     pub(in crate::graph) fn turn(&self) -> MutexGuard<'_, Option<Event>> {
-        self.0.turn.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.turn.lock()
     }
 
     pub(in crate::graph) fn prepared(&self) -> MutexGuard<'_, Prepared> {
@@ -201,7 +203,7 @@ impl Inner {
     }
 
     pub(super) fn prepared(&self) -> MutexGuard<'_, Prepared> {
-        self.prepared.lock().unwrap_or_else(PoisonError::into_inner)
+        self.prepared.lock()
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::MakeError as _;
 use crate::command::CommandKind;
 use crate::graph::exec::options::Options;
 use crate::graph::exec::prepare::Source;

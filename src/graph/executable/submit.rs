@@ -1,7 +1,7 @@
 //! How a graph is submitted.
 //!
 //! A graph that is one partition for the device is one command. Other graphs run on an internal
-//! queue, out of order, each partition behind those that it depends on. On the user's queue, only a
+//! queue, out of order, each partition after those that it depends on. On the user's queue, only a
 //! start marker and an end marker appear. The end marker has the graph's event. Graphs that do not
 //! run at the same time share the internal queue.
 
@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::handle::ExecutableGraph;
+use crate::MakeError as _;
 use crate::command::{CommandKind, GraphCommand, GraphPart, PreparedCommand, submit_prepared};
 use crate::driver::queue::Properties;
 use crate::event::{Outcome, Promise};
@@ -85,7 +86,7 @@ impl ExecutableGraph {
         let behind: Vec<&Event> = behind.into_iter().chain(turn.as_ref()).collect();
         let mut events = Vec::with_capacity(self.layout().partitions.len());
         if let Err(error) = self.put_parts(lane, &begin, &behind, submitted, &mut events) {
-            // What was put there is still behind the last submission, and before the next.
+            // What was put there still runs after the last submission, and before the next.
             if !events.is_empty() {
                 *turn = Some(submit_prepared(lane, PreparedCommand::Empty, events.iter(), &[])?);
             }
@@ -102,7 +103,7 @@ impl ExecutableGraph {
     }
 
     /// Puts all parts on the queue for parts; gives their events to `events`. Host tasks wait until
-    /// all of the graph is submitted. If one of them then waits for the queue, the commands behind
+    /// all of the graph is submitted. If one of them then waits for the queue, the commands after
     /// the graph are there, and are found to wait for the task.
     fn put_parts(
         &self,

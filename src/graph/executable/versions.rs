@@ -1,7 +1,7 @@
 //! Versions of what was prepared, for submissions that are deferred.
 //!
 //! A submission runs the graph as it was when it was submitted. Most are with the driver by then,
-//! which keeps what it was given. One that the runtime defers, behind a host task, is put on its
+//! which keeps what it was given. One that the runtime defers, after a host task, is put on its
 //! queue later, and what was updated since must not reach it. Such changes are kept here until a
 //! submission is put on a queue that they are for.
 

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::{Command as Process, Stdio};
 
 use super::segments;
+use crate::MakeError as _;
 use crate::command::CommandKind;
 use crate::dag::NodeId;
 use crate::graph::executable::layout::Layout;

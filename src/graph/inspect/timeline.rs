@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use super::partitions::PartitionInfo;
+use crate::MakeError as _;
 use crate::driver::step::Step;
 use crate::graph::exec::options::ReplayStrategy;
 use crate::graph::exec::prepare::Steps;

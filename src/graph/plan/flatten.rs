@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
+use crate::MakeError as _;
 use crate::command::CommandKind;
 use crate::dag::Edges;
 use crate::dag::Reduction;

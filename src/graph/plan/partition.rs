@@ -4,16 +4,17 @@
 //! after the same host tasks and before the same ones. So a partition waits for a host task if and
 //! only if each of its nodes does. The cuts make no node wait for anything that it does not depend
 //! on. Such partitions cannot form a cycle. Along a cycle, the tasks before could only grow and
-//! those behind only shrink, so all of it would be one partition.
+//! those after only shrink, so all of it would be one partition.
 
 use std::collections::HashMap;
 
 use super::flatten::Flat;
+use crate::MakeError as _;
 use crate::dag::Edges;
 use crate::dag::Waiting;
 use crate::{Error, Result};
 
-/// Some nodes of a flat graph, each behind those that it waits for; one if it is a host task.
+/// Some nodes of a flat graph, each after those that it waits for; one if it is a host task.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Partition {
     pub(crate) host: bool,
@@ -22,7 +23,7 @@ pub(crate) struct Partition {
     pub(crate) waits: Vec<u32>,
 }
 
-/// The partitions, each behind those that it waits for.
+/// The partitions, each after those that it waits for.
 ///
 /// # Errors
 /// When an edge leads out of the graph, or nodes form a cycle: never, by construction.

@@ -40,7 +40,7 @@ pub(in crate::graph) struct Race {
     round: u32,
 }
 
-/// A replay on its way: its begin and its end.
+/// A replay that runs: its begin and its end.
 struct Running {
     begin: Event,
     end: Event,

@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::background::{Build, Wanted};
+use crate::MakeError as _;
 use crate::command::{Argument, CommandKind, Form, KernelForm};
 use crate::driver::DeviceKind;
 use crate::graph::exec::draft;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::background::Build;
 use super::race::{Contender, Race};
 use super::survey::{Survey, Surveyed};
+use crate::MakeError as _;
 use crate::command::CommandKind;
 use crate::driver::event::Event;
 use crate::driver::mutable::Patches;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::compare;
 use super::parameter::{DynamicParameter, DynamicValue};
+use crate::MakeError as _;
 use crate::command::{CommandKind, Follows};
 use crate::driver::launch::WorkSize;
 use crate::driver::mutable::Patches;

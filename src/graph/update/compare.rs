@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::MakeError as _;
 use crate::command::{Argument, CommandKind, KernelCall};
 use crate::dag::Edges;
 use crate::graph::executable::layout::Layout;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use bytemuck::NoUninit;
 
+use crate::MakeError as _;
 use crate::command::{
     self, Argument, CommandKind, Given, KernelPointer, KernelPointerMut, Parameter, Place, Pointer, Value,
     newest,

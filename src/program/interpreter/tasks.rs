@@ -7,6 +7,7 @@ use std::sync::Arc;
 use oclave_image::passes::interpreter::{InterpreterKernel, LocalCopy, TaskRecord};
 
 use super::{InterpreterProgram, Segment, list_bytes};
+use crate::MakeError as _;
 use crate::driver::Device;
 use crate::driver::context::Context;
 use crate::driver::event::Event;

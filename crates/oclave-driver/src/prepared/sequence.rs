@@ -9,6 +9,7 @@ use super::launch::{Arg, Bytes, Kept, WorkSize};
 use super::mutable::Patches;
 use super::step::{Launch, Step, Work};
 use crate::Device;
+use crate::MakeError as _;
 use crate::context::Context;
 use crate::usm::{Allocation, Span};
 use crate::{Error, Result};

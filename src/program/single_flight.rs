@@ -2,22 +2,16 @@
 //! outcome.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::driver::sync::Mutex;
 use crate::{Error, Result};
-
-/// Locks a mutex whatever happened to earlier holders: what these locks guard is valid between any
-/// two statements.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// A value that is made once, on demand.
 ///
 /// A failure is returned to everyone who waited for that attempt, and is then forgotten: who asks
 /// later tries again.
 #[derive(Debug)]
-pub(crate) struct Flight<T> {
+pub(crate) struct SingleFlight<T> {
     /// Attempts that failed so far. Read before waiting: a waiter shares a failure that happened
     /// after it came.
     failures: AtomicU64,
@@ -30,17 +24,17 @@ struct State<T> {
     last_error: Option<Error>,
 }
 
-impl<T> Default for Flight<T> {
+impl<T> Default for SingleFlight<T> {
     fn default() -> Self {
         Self { failures: AtomicU64::new(0), state: Mutex::new(State { value: None, last_error: None }) }
     }
 }
 
-impl<T: Clone> Flight<T> {
+impl<T: Clone> SingleFlight<T> {
     /// The value, made by `make` if it is not there yet.
     pub(crate) fn get_or_make(&self, make: impl FnOnce() -> Result<T>) -> Result<T> {
         let failures_before = self.failures.load(Ordering::Acquire);
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         if let Some(value) = &state.value {
             return Ok(value.clone());
         }
@@ -64,7 +58,7 @@ impl<T: Clone> Flight<T> {
 
     /// The value if it was made; waits for who is making it.
     pub(crate) fn get(&self) -> Option<T> {
-        lock(&self.state).value.clone()
+        self.state.lock().value.clone()
     }
 }
 
@@ -73,13 +67,14 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
+    use crate::MakeError as _;
     use std::sync::Barrier;
     use std::sync::atomic::AtomicUsize;
     use std::time::Duration;
 
     #[test]
     fn many_askers_one_make() {
-        let flight = Flight::default();
+        let flight = SingleFlight::default();
         let makes = AtomicUsize::new(0);
         let barrier = Barrier::new(8);
         std::thread::scope(|scope| {
@@ -101,7 +96,7 @@ mod tests {
 
     #[test]
     fn a_failure_is_not_kept() {
-        let flight = Flight::<u8>::default();
+        let flight = SingleFlight::<u8>::default();
         assert_eq!(
             flight.get_or_make(|| Err(Error::invalid("no"))).unwrap_err().kind(),
             crate::ErrorKind::Invalid
@@ -112,7 +107,7 @@ mod tests {
 
     #[test]
     fn who_waited_shares_the_failure() {
-        let flight = Flight::<u8>::default();
+        let flight = SingleFlight::<u8>::default();
         let makes = AtomicUsize::new(0);
         let started = Barrier::new(2);
         std::thread::scope(|scope| {
@@ -138,7 +133,7 @@ mod tests {
 
     #[test]
     fn a_panic_while_making_leaves_it_usable() {
-        let flight = Flight::<u8>::default();
+        let flight = SingleFlight::<u8>::default();
         let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             flight.get_or_make(|| panic!("for the test"))
         }));

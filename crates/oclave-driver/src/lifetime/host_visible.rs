@@ -5,6 +5,7 @@ use std::ffi::c_void;
 use std::ptr::NonNull;
 
 use crate::Device;
+use crate::MakeError as _;
 use crate::context::Context;
 use crate::usm::Kind;
 use crate::{Error, Result};

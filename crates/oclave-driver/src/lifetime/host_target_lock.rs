@@ -5,7 +5,7 @@
 //!
 //! A model runs this lock in every order, too (`crates/loom-model`). It replaces `sync`.
 
-use super::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use super::sync::{Arc, Mutex, MutexGuard};
 
 /// A command that may still write.
 pub(super) trait Writer: Sized {
@@ -22,7 +22,7 @@ pub(super) trait Writer: Sized {
 }
 
 /// Data that commands write, and that the host sees only while no command may write.
-pub(super) struct Settled<D, W: Writer>(Mutex<State<D, W>>);
+pub(super) struct HostTargetLock<D, W: Writer>(Mutex<State<D, W>>);
 
 pub(super) struct State<D, W: Writer> {
     /// Shared with those who look at it.
@@ -34,7 +34,7 @@ pub(super) struct State<D, W: Writer> {
 }
 
 /// Why data cannot be looked at.
-pub(super) enum Unsettled<E> {
+pub(super) enum NotReady<E> {
     /// The driver refused to wait.
     Refused(E),
     /// Nobody knows whether a command still writes, for this reason.
@@ -44,48 +44,48 @@ pub(super) enum Unsettled<E> {
 /// Commands kept before those that have ended are let go.
 const MANY: usize = 16;
 
-impl<D, W: Writer> Settled<D, W> {
+impl<D, W: Writer> HostTargetLock<D, W> {
     pub(super) fn new(data: D) -> Self {
         Self(Mutex::new(State { data: Arc::new(data), writers: Vec::new(), lost: None }))
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, State<D, W>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// Waits until no command writes. Not under the lock: what the device waits for may be done by
     /// a thread that needs it.
-    fn settle(&self) -> Result<MutexGuard<'_, State<D, W>>, Unsettled<W::Error>> {
+    fn wait(&self) -> Result<MutexGuard<'_, State<D, W>>, NotReady<W::Error>> {
         loop {
             let writer = {
                 let state = self.lock();
                 if let Some(cause) = &state.lost {
-                    return Err(Unsettled::Lost(cause.clone()));
+                    return Err(NotReady::Lost(cause.clone()));
                 }
                 match state.writers.last() {
-                    Some(writer) => writer.try_clone().map_err(Unsettled::Refused)?,
+                    Some(writer) => writer.try_clone().map_err(NotReady::Refused)?,
                     None => return Ok(state),
                 }
             };
-            writer.wait_for_end().map_err(Unsettled::Refused)?;
+            writer.wait_for_end().map_err(NotReady::Refused)?;
             self.lock().writers.retain(|other| !other.is_same(&writer));
         }
     }
 
     /// The data, when the commands that were given to the device have written it. It stays as it
     /// is: commands that come later write elsewhere while this is kept.
-    pub(super) fn look(&self) -> Result<Arc<D>, Unsettled<W::Error>> {
-        Ok(Arc::clone(&self.settle()?.data))
+    pub(super) fn look(&self) -> Result<Arc<D>, NotReady<W::Error>> {
+        Ok(Arc::clone(&self.wait()?.data))
     }
 
     /// Puts other data there when no command writes, with the old data's consent, and gives the old
     /// data.
-    pub(super) fn replace<E: From<Unsettled<W::Error>>>(
+    pub(super) fn replace<E: From<NotReady<W::Error>>>(
         &self,
         data: D,
         may: impl FnOnce(&D) -> Result<(), E>,
     ) -> Result<Arc<D>, E> {
-        let mut state = self.settle()?;
+        let mut state = self.wait()?;
         may(&state.data)?;
         Ok(std::mem::replace(&mut state.data, Arc::new(data)))
     }

@@ -9,11 +9,11 @@
 use std::collections::{HashMap, VecDeque};
 use std::ffi::c_void;
 use std::ptr::NonNull;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::usm::Kind;
 use crate::Result;
+use crate::sync::{Mutex, MutexGuard};
 
 /// Larger blocks are as large as asked for.
 const MOST_ROUNDED_BYTES: usize = 16 << 20;
@@ -62,7 +62,7 @@ impl Class {
 }
 
 /// The blocks of one context.
-pub(crate) struct Spare {
+pub(crate) struct FreePool {
     rest: Duration,
     state: Mutex<State>,
 }
@@ -83,14 +83,14 @@ struct Address(NonNull<c_void>);
 // SAFETY: an address that is only handed back; nothing here reads or writes what it points to.
 unsafe impl Send for Address {}
 
-impl Spare {
+impl FreePool {
     /// None yet; each will rest that long.
     pub(crate) fn new(rest: Duration) -> Self {
         Self { rest, state: Mutex::default() }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// A spare block, or a new one from `allocate`, which asks the driver. If the driver has no
@@ -195,6 +195,7 @@ mod tests {
 
     use super::*;
     use crate::Error;
+    use crate::MakeError as _;
 
     const REST: Duration = Duration::from_secs(1);
 
@@ -212,7 +213,7 @@ mod tests {
 
     #[test]
     fn blocks_are_given_out_again_to_who_can_use_them() {
-        let spare = Spare::new(REST);
+        let spare = FreePool::new(REST);
         let kept = |_| panic!("a block goes too early");
         let get =
             |class, address| spare.allocate(class, |_| Ok(Some(block(address))), kept).unwrap().unwrap();
@@ -229,7 +230,7 @@ mod tests {
 
     #[test]
     fn blocks_go_back_after_their_rest_or_when_there_are_too_many() {
-        let spare = Spare::new(REST);
+        let spare = FreePool::new(REST);
         let gone = RefCell::<Vec<_>>::default();
         let free = |block| gone.borrow_mut().push(block);
         let large = MOST_BYTES / 2;
@@ -255,7 +256,7 @@ mod tests {
 
     #[test]
     fn blocks_go_back_when_the_driver_has_nothing_left() {
-        let spare = Spare::new(REST);
+        let spare = FreePool::new(REST);
         let gone = RefCell::<Vec<_>>::default();
         let free = |block| gone.borrow_mut().push(block);
         spare.allocate(device(64), |_| Ok(Some(block(64))), free).unwrap();

@@ -9,17 +9,17 @@ use std::collections::VecDeque;
 use std::ffi::c_void;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::event::{RawEvent, Status};
 use crate::ext::command_buffer::CommandBuffer;
+use crate::sync::{Mutex, MutexGuard};
 use crate::sys::{cl_command_buffer_khr, cl_mem, cl_program, cl_sampler};
 
 /// Entries looked at per sweep: enough to keep up with one retired entry per submission.
 const SWEEP: usize = 4;
 
 /// What is kept until the events are complete.
-pub(crate) enum RetiredResource {
+pub(crate) enum DeferredResource {
     /// A USM pointer of the context.
     Usm(NonNull<c_void>),
     /// A reference to a program of the context.
@@ -36,16 +36,16 @@ pub(crate) enum RetiredResource {
 
 // SAFETY: pointer and handles are only handed to the driver's thread-safe functions that free and
 // release.
-unsafe impl Send for RetiredResource {}
+unsafe impl Send for DeferredResource {}
 
 struct Entry {
     events: Vec<RawEvent>,
-    keep: RetiredResource,
+    keep: DeferredResource,
 }
 
 /// The entries of one context.
 #[derive(Default)]
-pub(crate) struct Retired {
+pub(crate) struct DeferredFree {
     /// Length of the list, so that the launch path need not lock.
     length: AtomicUsize,
     entries: Mutex<VecDeque<Entry>>,
@@ -59,13 +59,13 @@ enum Outcome {
     Unknown,
 }
 
-impl Retired {
+impl DeferredFree {
     fn lock(&self) -> MutexGuard<'_, VecDeque<Entry>> {
-        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+        self.entries.lock()
     }
 
     /// Keeps `keep` until all of `events` are complete.
-    pub(crate) fn push(&self, events: Vec<RawEvent>, keep: RetiredResource) {
+    pub(crate) fn push(&self, events: Vec<RawEvent>, keep: DeferredResource) {
         let mut entries = self.lock();
         entries.push_back(Entry { events, keep });
         self.length.store(entries.len(), Ordering::Release);
@@ -80,20 +80,20 @@ impl Retired {
     /// Looks at a few entries and gives those that are complete to `free`. Costs one load when
     /// there are none.
     #[inline]
-    pub(crate) fn sweep(&self, free: impl FnMut(RetiredResource)) {
+    pub(crate) fn sweep(&self, free: impl FnMut(DeferredResource)) {
         if self.len() != 0 {
             self.sweep_some(SWEEP, free);
         }
     }
 
     /// Looks at every entry once.
-    pub(crate) fn sweep_all(&self, free: impl FnMut(RetiredResource)) {
+    pub(crate) fn sweep_all(&self, free: impl FnMut(DeferredResource)) {
         self.sweep_some(self.len(), free);
     }
 
-    fn sweep_some(&self, count: usize, mut free: impl FnMut(RetiredResource)) {
+    fn sweep_some(&self, count: usize, mut free: impl FnMut(DeferredResource)) {
         // Another thread that sweeps does the work for both.
-        let Ok(mut entries) = self.entries.try_lock() else { return };
+        let Some(mut entries) = self.entries.try_lock() else { return };
         let mut ready = Vec::new();
         for _ in 0..count {
             let Some(mut entry) = entries.pop_front() else { break };
@@ -111,7 +111,7 @@ impl Retired {
     }
 
     /// Waits for every entry. For the end of the context.
-    pub(crate) fn drain(&self, mut free: impl FnMut(RetiredResource)) {
+    pub(crate) fn drain(&self, mut free: impl FnMut(DeferredResource)) {
         let entries = std::mem::take(&mut *self.lock());
         self.length.store(0, Ordering::Release);
         for entry in entries {
@@ -136,7 +136,7 @@ fn outcome(events: &mut Vec<RawEvent>) -> Outcome {
 }
 
 /// Gives memory up rather than free it under a command that may still run.
-pub(crate) fn leak(keep: RetiredResource) {
+pub(crate) fn leak(keep: DeferredResource) {
     log::error!("memory is given up: the driver does not say whether commands that use it have ended");
     std::mem::forget(keep);
 }

@@ -8,22 +8,24 @@
 use std::ffi::c_void;
 use std::fmt;
 use std::ptr::NonNull;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use super::host::{HostSink, HostSource, Writable};
+use crate::MakeError as _;
 use crate::event::Event;
 use crate::queue::Queue;
+use crate::sync::{Mutex, MutexGuard};
 use crate::{Error, Result};
 
 /// Borrowed memory, for commands.
-pub struct Loan {
+pub struct BorrowedHost {
     size_bytes: usize,
     state: Mutex<State>,
 }
 
-impl fmt::Debug for Loan {
+impl fmt::Debug for BorrowedHost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Loan").field("size_bytes", &self.size_bytes).finish_non_exhaustive()
+        f.debug_struct("BorrowedHost").field("size_bytes", &self.size_bytes).finish_non_exhaustive()
     }
 }
 
@@ -39,18 +41,18 @@ unsafe impl Send for State {}
 
 /// Calls with memory that commands may read until this returns.
 pub fn lend<R>(bytes: &[u8], run: impl FnOnce(HostSource) -> Result<R>) -> Result<R> {
-    let lender = Lender(Loan::new(NonNull::from(bytes)));
+    let lender = Lender(BorrowedHost::new(NonNull::from(bytes)));
     run(HostSource::Lent(Arc::clone(&lender.0)))
 }
 
 /// Calls with memory that commands may write until this returns.
 pub fn lend_mut<R>(bytes: &mut [u8], run: impl FnOnce(HostSink) -> Result<R>) -> Result<R> {
-    let lender = Lender(Loan::new(NonNull::from(bytes)));
+    let lender = Lender(BorrowedHost::new(NonNull::from(bytes)));
     run(HostSink::lent(&lender.0))
 }
 
 /// Takes the memory back at the end of the call, also if that panics.
-struct Lender(Arc<Loan>);
+struct Lender(Arc<BorrowedHost>);
 
 impl Drop for Lender {
     fn drop(&mut self) {
@@ -63,7 +65,7 @@ impl Drop for Lender {
     }
 }
 
-impl Loan {
+impl BorrowedHost {
     fn new(bytes: NonNull<[u8]>) -> Arc<Self> {
         let state = State { start: Some(bytes.cast()), users: Vec::new() };
         Arc::new(Self { size_bytes: bytes.len(), state: Mutex::new(state) })
@@ -74,7 +76,7 @@ impl Loan {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// Enqueues commands that use it; `enqueue` gets the address.
@@ -99,7 +101,7 @@ impl Loan {
     }
 }
 
-impl Writable for Loan {
+impl Writable for BorrowedHost {
     fn is_lent(&self) -> bool {
         true
     }

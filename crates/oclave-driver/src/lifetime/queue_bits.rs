@@ -5,10 +5,12 @@
 //! run, a marker's event stays in its slot. So the memory of these commands is still not freed too
 //! early.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use crate::MakeError as _;
 use crate::event::RawEvent;
 use crate::queue::QueueCore;
+use crate::sync::{Mutex, MutexGuard};
 use crate::{Error, ErrorKind, Result};
 
 /// Bits of a mask.
@@ -25,7 +27,7 @@ enum Entry {
 
 /// The queues of a context, by slot.
 #[derive(Default)]
-pub(crate) struct Slots(Mutex<Vec<Vec<Entry>>>);
+pub(crate) struct QueueBits(Mutex<Vec<Vec<Entry>>>);
 
 /// How a queue left.
 pub(crate) enum Left {
@@ -34,9 +36,9 @@ pub(crate) enum Left {
     Unknown,
 }
 
-impl Slots {
+impl QueueBits {
     fn lock(&self) -> MutexGuard<'_, Vec<Vec<Entry>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// Enters a queue, in the slot with the fewest.
