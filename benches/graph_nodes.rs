@@ -72,7 +72,7 @@ struct Ours {
     context: Context,
     device: Device,
     queue: Queue,
-    memory: UsmSlice<f32, usm::Device>,
+    memory: UsmSlice<f32, usm::DeviceOnly>,
     bundle: KernelBundle,
 }
 

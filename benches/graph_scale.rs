@@ -33,7 +33,7 @@ fn main() {
     }
 }
 
-fn measure_shape(context: &Context, cells: &UsmSlice<i32, usm::Device>, shape: &Shape, n: usize) {
+fn measure_shape(context: &Context, cells: &UsmSlice<i32, usm::DeviceOnly>, shape: &Shape, n: usize) {
     let waits = (shape.waits)(n);
     let rounds = if n > 10_000 { 1 } else { 5 };
     let name = |what: &str| format!("scale_{what}_{}", shape.name);

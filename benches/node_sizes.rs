@@ -64,8 +64,8 @@ struct Bench {
     context: Context,
     small: KernelBundle,
     looped: KernelBundle,
-    memory: UsmSlice<f32, usm::Device>,
-    out: UsmSlice<u64, usm::Device>,
+    memory: UsmSlice<f32, usm::DeviceOnly>,
+    out: UsmSlice<u64, usm::DeviceOnly>,
 }
 
 fn main() {

@@ -57,7 +57,7 @@ fn main() {
 
 fn graph(
     context: &Context,
-    value: &UsmSlice<i32, usm::Device>,
+    value: &UsmSlice<i32, usm::DeviceOnly>,
     waits: impl Fn(usize) -> Vec<usize>,
 ) -> ExecutableGraph {
     let graph = Graph::new(context, context.device()).unwrap();

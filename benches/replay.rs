@@ -51,7 +51,7 @@ fn main() {
 fn measure_shape(
     context: &Context,
     queue: &Queue,
-    cells: &UsmSlice<i32, usm::Device>,
+    cells: &UsmSlice<i32, usm::DeviceOnly>,
     reference: &Reference,
     shape: &Shape,
     n: usize,

@@ -112,7 +112,7 @@ struct Ours {
     context: Context,
     device: Device,
     queue: Queue,
-    memory: UsmSlice<f32, usm::Device>,
+    memory: UsmSlice<f32, usm::DeviceOnly>,
     bundles: [(&'static [u8], KernelBundle); 2],
 }
 

@@ -114,7 +114,7 @@ impl What {
 struct Ours {
     context: Context,
     queue: Queue,
-    cells: [UsmSlice<i32, usm::Device>; 2],
+    cells: [UsmSlice<i32, usm::DeviceOnly>; 2],
     strategy: ReplayStrategy,
     what: What,
     graph: Built,
@@ -190,7 +190,7 @@ impl Ours {
 struct Built {
     what: What,
     step: DynamicParameter<i32>,
-    cell: DynamicParameter<UsmSlice<i32, usm::Device>>,
+    cell: DynamicParameter<UsmSlice<i32, usm::DeviceOnly>>,
     local: DynamicParameter<Local<i32>>,
     /// The kernels.
     nodes: Vec<Node>,
@@ -200,7 +200,7 @@ struct Built {
 impl Built {
     fn new(
         context: &Context,
-        cells: &[UsmSlice<i32, usm::Device>; 2],
+        cells: &[UsmSlice<i32, usm::DeviceOnly>; 2],
         strategy: ReplayStrategy,
         what: What,
         followers: usize,
@@ -245,7 +245,7 @@ impl Built {
     }
 
     /// Gives the first nodes another value.
-    fn change(&self, cells: &[UsmSlice<i32, usm::Device>; 2], value: i32, n: usize) {
+    fn change(&self, cells: &[UsmSlice<i32, usm::DeviceOnly>; 2], value: i32, n: usize) {
         let other = value as usize % 2;
         match self.what {
             What::Value | What::Parts => self.step.update(value).unwrap(),

@@ -3,13 +3,15 @@
 use std::ffi::CString;
 use std::fmt;
 use std::hash::{Hash, Hasher};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use bytemuck::Pod;
 
+use crate::MakeError as _;
 use crate::driver;
+use crate::driver::free_pool::SpareMemory;
 use crate::driver::native::{ContextHandle, cl_context};
-use crate::driver::spare::SpareMemory;
+use crate::driver::sync::Mutex;
 use crate::memory::{UsmSlice, kind};
 use crate::program::{PrintSink, Printed, Programs};
 use crate::{Device, Error, Event, ProgramCache, Result, runtime};
@@ -106,7 +108,7 @@ impl Context {
     /// [`ErrorKind::MemoryAllocation`](crate::ErrorKind::MemoryAllocation) when it does not fit,
     /// and [`ErrorKind::FeatureNotSupported`](crate::ErrorKind::FeatureNotSupported) when the
     /// device has no such memory.
-    pub fn alloc_device<T: Pod>(&self, len: usize) -> Result<UsmSlice<T, kind::Device>> {
+    pub fn alloc_device<T: Pod>(&self, len: usize) -> Result<UsmSlice<T, kind::DeviceOnly>> {
         UsmSlice::new(self, Some(self.device()), len)
     }
 
@@ -115,7 +117,11 @@ impl Context {
     /// # Errors
     /// Also [`ErrorKind::Invalid`](crate::ErrorKind::Invalid) when the device is not of this
     /// context.
-    pub fn alloc_device_on<T: Pod>(&self, device: &Device, len: usize) -> Result<UsmSlice<T, kind::Device>> {
+    pub fn alloc_device_on<T: Pod>(
+        &self,
+        device: &Device,
+        len: usize,
+    ) -> Result<UsmSlice<T, kind::DeviceOnly>> {
         if !self.devices().contains(device) {
             return Err(Error::invalid(format!("device `{}` is not in the context", device.name())));
         }
@@ -181,7 +187,7 @@ impl Context {
                 && spare.queue.device() == device
                 && spare.last.as_ref().is_none_or(Event::has_ended)
         };
-        let mut spare = self.0.spare_queues.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut spare = self.0.spare_queues.lock();
         match spare.iter().position(is_idle) {
             Some(index) => Ok(spare.swap_remove(index).queue),
             None => {
@@ -193,7 +199,7 @@ impl Context {
 
     /// Returns an internal queue. It is idle once `last` has ended.
     pub(crate) fn put_queue_back(&self, queue: Arc<driver::queue::Queue>, last: Option<Event>) {
-        let mut spare = self.0.spare_queues.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut spare = self.0.spare_queues.lock();
         spare.push(SpareQueue { queue, last });
     }
 

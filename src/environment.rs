@@ -1,7 +1,8 @@
 //! Environment variables with values that are looked at: what is no such value is reported.
 
 use std::collections::BTreeSet;
-use std::sync::{Mutex, PoisonError};
+
+use crate::driver::sync::Mutex;
 
 /// What a switch says: `0` or `off`, `1` or `on`. `None` where it is not set, empty, or something
 /// else.
@@ -41,7 +42,7 @@ fn parse_switch(value: &str) -> Option<bool> {
 /// Logs a value that is not known, once for each variable.
 fn report(name: &'static str, value: &str, expected: &str) {
     static REPORTED: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
-    if REPORTED.lock().unwrap_or_else(PoisonError::into_inner).insert(name) {
+    if REPORTED.lock().insert(name) {
         log::warn!("the environment variable {name} is \"{value}\", which is not {expected}; it is ignored");
     }
 }

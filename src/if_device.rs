@@ -1,10 +1,6 @@
 //! `if_device` and `if_host` in Rust, which always runs on the host: helpers read the same on both
 //! sides.
 
-/// Version of `sycl_ext_oneapi_if_device` that is implemented; corresponds to the macro
-/// `SYCL_EXT_ONEAPI_IF_DEVICE`.
-pub const EXT_ONEAPI_IF_DEVICE: u32 = 1;
-
 /// Calls `body`: this code runs on the host. See `oclave/if_device.hpp` for the same in kernel
 /// sources.
 ///

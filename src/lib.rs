@@ -2,10 +2,11 @@
 //! devices.
 //!
 //! SYCL's newest extensions exist for C++ programs on one compiler's own backends. This library
-//! gives Rust programs the same semantics on any OpenCL device that takes SPIR-V: Intel CPUs and
-//! GPUs, PoCL. If a driver lacks entry points, program-scope variables or command buffers, the
-//! library does their work itself, with the same results. Where that is not possible, an error says
-//! what is missing. The answer is never wrong data.
+//! gives Rust programs the same semantics on OpenCL devices that take SPIR-V (Intel's CPU runtime,
+//! PoCL, Mesa's rusticl), and on NVIDIA's driver, which takes PTX. If a driver lacks USM, entry
+//! points, program-scope variables or command buffers, the library does their work itself, with the
+//! same results. Where that is not possible, an error says what is missing. The answer is never
+//! wrong data.
 //!
 //! ```no_run
 //! use oclave::{Context, Device, Queue};
@@ -27,7 +28,7 @@
 //! }
 //! ```
 //!
-//! # The way of a kernel
+//! # From source to launch
 //! 1. A build script calls `oclave_build::compile`. Clang and the SPIR-V translator turn OpenCL C
 //!    and C++ for OpenCL into SPIR-V. The passes of `oclave_image` then rewrite device globals and
 //!    describe each kernel's parameters. They split the module into *device images* by the features
@@ -83,14 +84,17 @@
 //! | `ext_codeplay_enqueue_native_command` | [`Command::native`] |
 //! | `kernel_bundle` from SPIR-V | [`KernelBundle`] |
 //! | `specialization_id`, `set_specialization_constant` | [`SpecConstant`], [`KernelCall::spec`] |
-//! | `device_global` (`sycl_ext_oneapi_device_global`) | [`DeviceGlobal`] and the marker `DEVICE_GLOBAL` |
-//! | `if_device`, `if_host` (`sycl_ext_oneapi_if_device`) | [`if_device`], [`if_host`], `oclave/if_device.hpp` and the marker `SHARED` |
+//! | `device_global` (`sycl_ext_oneapi_device_global`, version 1) | [`DeviceGlobal`] and the marker `DEVICE_GLOBAL` |
+//! | `if_device`, `if_host` (`sycl_ext_oneapi_if_device`, version 1) | [`if_device`], [`if_host`], `oclave/if_device.hpp` and the marker `SHARED` |
 //! | `aspect` | the optional features of an image, matched with [`Device::capabilities`] |
 //! | `errc`, `exception` | [`ErrorKind`], [`Error`] |
 //!
 //! # Limits
-//! Pipes and images of several samples are no arguments of generated functions. Devices need USM
-//! (`cl_intel_unified_shared_memory`) and a little-endian host.
+//! Pipes and images of several samples are no arguments of generated functions. Memory of
+//! [`Context::alloc_device`] and of buffers needs one of three things from the driver: USM
+//! (`cl_intel_unified_shared_memory`), shared virtual memory, or buffers with addresses
+//! (`cl_ext_buffer_device_address`). [`Device::capabilities`] tells which. The host is
+//! little-endian.
 //!
 //! # Features
 //! - `compiler`: `KernelBundle::from_source` compiles OpenCL C while the program runs, with the
@@ -131,6 +135,8 @@ pub mod vector;
 
 /// The layer that calls OpenCL.
 use oclave_driver as driver;
+/// How the library makes errors.
+use oclave_driver::MakeError;
 #[doc(hidden)]
 pub use oclave_driver::{shared_call, shared_function, shared_library};
 pub use oclave_image::{Aspects, HostAccess, Side};
@@ -147,12 +153,10 @@ pub use command::{
     KernelPointerMut, KernelValue, Local, Memory, NativeKernel, RawArgument, TaskResult,
 };
 pub use context::{Context, ContextBuilder};
-pub use device_global::{
-    BundleGlobal, DeviceGlobal, EXT_ONEAPI_DEVICE_GLOBAL, Elements, GlobalElement, GlobalSlice, host_access,
-};
+pub use device_global::{BundleGlobal, DeviceGlobal, Elements, GlobalElement, GlobalSlice, host_access};
+pub use driver::free_pool::SpareMemory;
 #[cfg(feature = "record")]
 pub use driver::record;
-pub use driver::spare::SpareMemory;
 pub use driver::{
     Capabilities, CommandBufferSupport, Device, DeviceGlobalAccess, DeviceKind, Limits, MemoryKind,
     MemorySupport, MutableDispatchSupport, Platform, SpirvQueries, SvmSupport, UsmSupport, Version,
@@ -165,7 +169,7 @@ pub use graph::{
     NotInterpreted, PartitionInfo, QueueState, RecordingGuard, ReplayStrategy, SegmentInfo, Timeline,
 };
 pub use handles::Handles;
-pub use if_device::{EXT_ONEAPI_IF_DEVICE, NotRun, Ran, if_device, if_host};
+pub use if_device::{NotRun, Ran, if_device, if_host};
 pub use image::{ImageTable, Kernel};
 pub use images::{Image, KernelImage, KernelSampler, Sampler, SamplerBuilder};
 pub use memory::{

@@ -6,6 +6,7 @@ use bytemuck::Pod;
 use opencl3::command_queue::CommandQueue;
 use opencl3::memory::ClMem;
 
+use crate::MakeError as _;
 use crate::driver::native::{ContextHandle, EventHandle, MemHandle, QueueHandle};
 use crate::{Buffer, Context, Device, Error, Event, Queue, Result};
 

@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+use crate::MakeError as _;
+use crate::{Error, ErrorKind, Result};
+
 /// How many work-items a launch has in each of one to three dimensions.
 ///
 /// The first dimension is `get_global_id(0)`: `[x, y]`. Arrays have the other order
@@ -127,6 +130,26 @@ impl NdRange {
     pub(crate) const fn with_global(mut self, global: Range) -> Self {
         self.global = global;
         self
+    }
+
+    /// The check that needs no kernel: dimensions, and groups that have work-items.
+    #[inline]
+    pub(crate) fn check(&self) -> Result<()> {
+        let dimensions = self.global.dimensions();
+        for (what, sizes) in [("work-group", self.local), ("offset", self.offset)] {
+            if let Some(sizes) = sizes.filter(|sizes| sizes.dimensions() != dimensions) {
+                let message =
+                    format!("the range has {dimensions} dimensions, its {what} has {}", sizes.dimensions());
+                return Err(Error::new(ErrorKind::NdRange, message));
+            }
+        }
+        match self.local {
+            Some(local) if local.is_empty() => {
+                let message = format!("work-groups of {:?} have no work-item", local.sizes());
+                Err(Error::new(ErrorKind::NdRange, message))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// All work-items.

@@ -25,7 +25,7 @@ fn queues() -> Vec<Queue> {
     common::variable_devices().iter().map(common::queue).collect()
 }
 
-fn memory<T: oclave::bytemuck::Pod>(queue: &Queue, len: usize) -> UsmSlice<T, usm::Device> {
+fn memory<T: oclave::bytemuck::Pod>(queue: &Queue, len: usize) -> UsmSlice<T, usm::DeviceOnly> {
     queue.context().alloc_device(len).unwrap()
 }
 

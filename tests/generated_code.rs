@@ -52,12 +52,15 @@ fn structs_compare_without_their_padding() {
 fn calls_take_values_of_the_kernels_types() {
     let pair = arguments::Pair { first: 1.0, second: 2.0 };
     let calls: [(KernelCall, &str); 3] = [
-        (arguments::scalars(-1, 1, -2, 2, -3, 3, -4, 4, 0.5, None::<&UsmSlice<i64, usm::Device>>), "scalars"),
+        (
+            arguments::scalars(-1, 1, -2, 2, -3, 3, -4, 4, 0.5, None::<&UsmSlice<i64, usm::DeviceOnly>>),
+            "scalars",
+        ),
         (
             names::r#type(
                 names::Type { self_: 1, r#match: 2.0, _padding: 3 },
                 names::Pick_::new(1, 2),
-                None::<&UsmSlice<i32, usm::Device>>,
+                None::<&UsmSlice<i32, usm::DeviceOnly>>,
                 3,
                 4,
             ),
@@ -75,9 +78,9 @@ fn calls_take_values_of_the_kernels_types() {
     let ints = None::<&UsmSlice<i32, usm::Host>>;
     assert_eq!(arguments::group_sum(ints, ints, Local::new(64)).kernel_name(), "group_sum");
     assert_eq!(bench::bump::bump(ints).kernel_name(), "bump");
-    let boxes = None::<&UsmSlice<templates::Box, usm::Device>>;
+    let boxes = None::<&UsmSlice<templates::Box, usm::DeviceOnly>>;
     assert_eq!(templates::areas(boxes, none).kernel_name(), "areas");
-    let (floats, table) = (None::<&UsmSlice<Float4, usm::Device>>, None::<&UsmSlice<_, usm::Device>>);
+    let (floats, table) = (None::<&UsmSlice<Float4, usm::DeviceOnly>>, None::<&UsmSlice<_, usm::DeviceOnly>>);
     let call = arguments::vectors(
         Float4::splat(1.0),
         Int2::splat(2),

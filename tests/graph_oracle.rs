@@ -140,7 +140,7 @@ impl State {
 /// Memory for the works of a test, and the commands for them.
 struct Bench {
     bundle: KernelBundle,
-    plain: [UsmSlice<i32, usm::Device>; PLAIN],
+    plain: [UsmSlice<i32, usm::DeviceOnly>; PLAIN],
     buffers: [Buffer<i32>; CELLS - PLAIN],
     target: HostTarget<i32>,
     sum: Arc<AtomicI32>,

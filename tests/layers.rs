@@ -1,4 +1,4 @@
-//! The files of `src/graph` import each other without circles; reads the sources.
+//! The files of `src/graph` and of `src/command` import each other without circles; reads the sources.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -92,11 +92,21 @@ fn paths(module: &Module, code: &str, is_module: impl Fn(&Module) -> bool) -> Ve
 
 #[test]
 fn files_of_graphs_import_each_other_without_circles() {
-    let root: Module = vec!["graph".to_owned()];
+    without_circles("graph", 100);
+}
+
+#[test]
+fn files_of_commands_import_each_other_without_circles() {
+    without_circles("command", 50);
+}
+
+/// Checks a folder of `src`, in which more than so many imports must be found.
+fn without_circles(folder: &str, imports: usize) {
+    let root: Module = vec![folder.to_owned()];
     let mut sources_of = BTreeMap::new();
-    sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src/graph"), &root, &mut sources_of);
+    sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(folder), &root, &mut sources_of);
     let is_module = |path: &Module| sources_of.contains_key(path);
-    // What the crate's root has from graphs.
+    // What the crate's root has from the folder.
     let public = paths(&root, &sources_of[&root], is_module);
     let public: BTreeMap<&String, &Module> = public.iter().map(|path| (path.last().unwrap(), path)).collect();
     let file = |path: &Module| (1..=path.len()).rev().map(|len| path[..len].to_vec()).find(is_module);
@@ -104,15 +114,15 @@ fn files_of_graphs_import_each_other_without_circles() {
     let mut edges: BTreeSet<(&str, &str)> = BTreeSet::new();
     for (module, code) in sources_of.iter().filter(|(module, _)| **module != root) {
         for path in paths(module, code, is_module) {
-            let behind = path.iter().find(|name| *name != "graph").and_then(|name| public.get(name));
-            let is_public = path.len() == 1 || path[0] == "graph" && path.len() == 2;
+            let behind = path.iter().find(|name| *name != folder).and_then(|name| public.get(name));
+            let is_public = path.len() == 1 || path[0] == folder && path.len() == 2;
             let path = behind.filter(|_| is_public).map_or(&path, |public| public);
             if let Some(other) = file(path).filter(|other| other != module) {
                 edges.insert((&names[module], &names[&other]));
             }
         }
     }
-    assert!(edges.len() > 100, "only {} imports were found", edges.len());
+    assert!(edges.len() > imports, "only {} imports were found", edges.len());
     // Files that import none of the others, or that none of them imports, are on no circle.
     loop {
         let from: BTreeSet<&str> = edges.iter().map(|edge| edge.0).collect();

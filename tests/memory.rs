@@ -169,7 +169,7 @@ fn everything_is_send_sync_and_clone() {
     all::<Queue>();
     all::<oclave::Event>();
     all::<oclave::KernelCall>();
-    all::<oclave::UsmSlice<f32, usm::Device>>();
+    all::<oclave::UsmSlice<f32, usm::DeviceOnly>>();
     all::<oclave::UsmSlice<f32, usm::Shared>>();
     most::<oclave::Readback<f32>>();
     most::<oclave::ReadGuard<f32>>();

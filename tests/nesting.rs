@@ -20,8 +20,8 @@ const DEEP: u32 = 83;
 struct Run {
     queue: Queue,
     words: Vec<u32>,
-    input: UsmSlice<u32, usm::Device>,
-    out: UsmSlice<u32, usm::Device>,
+    input: UsmSlice<u32, usm::DeviceOnly>,
+    out: UsmSlice<u32, usm::DeviceOnly>,
 }
 
 impl Run {

@@ -20,7 +20,7 @@ mod kernels {
 }
 use kernels::buffers::combine;
 
-fn chain(context: &Context, value: &UsmSlice<i32, usm::Device>, length: usize) -> Graph {
+fn chain(context: &Context, value: &UsmSlice<i32, usm::DeviceOnly>, length: usize) -> Graph {
     let bundle = bundle(context);
     let graph = Graph::new(context, context.device()).unwrap();
     for _ in 0..length {
@@ -32,7 +32,7 @@ fn chain(context: &Context, value: &UsmSlice<i32, usm::Device>, length: usize) -
 
 fn each_strategy(
     length: usize,
-    test: impl Fn(&Context, &UsmSlice<i32, usm::Device>, ExecutableGraph, ReplayStrategy),
+    test: impl Fn(&Context, &UsmSlice<i32, usm::DeviceOnly>, ExecutableGraph, ReplayStrategy),
 ) {
     let Some(context) = context() else { return };
     for strategy in strategies(context.device()) {

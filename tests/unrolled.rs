@@ -68,7 +68,7 @@ fn unrolled_loops_compute_the_same() {
 fn call_of(
     bundle: &KernelBundle,
     (kernel, is_wide): (&str, bool),
-    out: &UsmSlice<u64, usm::Device>,
+    out: &UsmSlice<u64, usm::DeviceOnly>,
     start: i64,
     end: i64,
 ) -> KernelCall {

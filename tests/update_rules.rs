@@ -26,7 +26,7 @@ struct Bench {
     queue: Queue,
     strategy: ReplayStrategy,
     graph: Graph,
-    memory: UsmSlice<u32, usm::Device>,
+    memory: UsmSlice<u32, usm::DeviceOnly>,
     first: DynamicParameter<u32>,
     addend: DynamicParameter<u32>,
     nodes: [Node; 2],

@@ -1,5 +1,5 @@
 //! A model of the locks of promises (`src/event/latch.rs`), queues (`src/queue/order.rs`) and host
-//! targets (`crates/oclave-driver/src/lifetime/settled.rs`), run by loom in every order.
+//! targets (`crates/oclave-driver/src/lifetime/host_target_lock.rs`), run by loom in every order.
 //!
 //! Each test is a small program that went wrong once, or would without one of the locks. A hang is a
 //! failure: loom reports threads that wait forever.
@@ -11,8 +11,8 @@
 mod latch;
 #[path = "../../src/queue/order.rs"]
 mod order;
-#[path = "../oclave-driver/src/lifetime/settled.rs"]
-mod settled;
+#[path = "../oclave-driver/src/lifetime/host_target_lock.rs"]
+mod host_target_lock;
 
 /// What `order` uses of promises.
 mod event {
@@ -39,12 +39,40 @@ struct Event;
 #[derive(Clone)]
 struct Error;
 
-/// What `latch`, `order` and `settled` use, of loom.
+/// What `latch`, `order` and `host_target_lock` use, of loom.
 mod sync {
-    pub(crate) use std::sync::PoisonError;
-
     pub(crate) use loom::sync::atomic::{AtomicUsize, Ordering};
-    pub(crate) use loom::sync::{Arc, Condvar, Mutex, MutexGuard};
+    pub(crate) use loom::sync::{Arc, MutexGuard};
+
+    /// As `oclave_driver::sync::Mutex`.
+    pub(crate) struct Mutex<T>(loom::sync::Mutex<T>);
+
+    impl<T> Mutex<T> {
+        pub(crate) fn new(value: T) -> Self {
+            Self(loom::sync::Mutex::new(value))
+        }
+
+        pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
+            self.0.lock().unwrap()
+        }
+    }
+
+    /// As `oclave_driver::sync::Condvar`.
+    pub(crate) struct Condvar(loom::sync::Condvar);
+
+    impl Condvar {
+        pub(crate) fn new() -> Self {
+            Self(loom::sync::Condvar::new())
+        }
+
+        pub(crate) fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
+            self.0.wait(guard).unwrap()
+        }
+
+        pub(crate) fn notify_all(&self) {
+            self.0.notify_all();
+        }
+    }
 
     /// A value that is set once. It is leaked, as loom has no such type.
     pub(crate) struct OnceLock<T: 'static>(Mutex<Option<&'static T>>);
@@ -55,11 +83,11 @@ mod sync {
         }
 
         pub(crate) fn get(&self) -> Option<&T> {
-            *self.0.lock().unwrap()
+            *self.0.lock()
         }
 
         pub(crate) fn set(&self, value: T) -> Result<(), T> {
-            let mut place = self.0.lock().unwrap();
+            let mut place = self.0.lock();
             if place.is_some() {
                 return Err(value);
             }
@@ -76,11 +104,11 @@ use loom::sync::Arc;
 use loom::sync::atomic::{AtomicUsize, Ordering};
 use loom::thread;
 use order::{Order, Rank, Ticket};
-use settled::{Settled, Unsettled, Writer};
+use host_target_lock::{HostTargetLock, NotReady, Writer};
 
 /// Ends a command as `DeferredCommand::finish` does.
 fn finish(order: &Order, promise: &Promise, ticket: Ticket) {
-    promise.0.settle(());
+    promise.0.set(());
     order.leave(ticket);
     promise.0.tell();
 }
@@ -94,7 +122,7 @@ fn a_wait_ends_and_callbacks_are_called_once() {
         let setter = thread::spawn({
             let latch = Arc::clone(&latch);
             move || {
-                latch.settle(7);
+                latch.set(7);
                 latch.tell();
             }
         });
@@ -128,7 +156,7 @@ fn tasks_that_wait_for_each_other_are_told() {
                 if Latch::wait_in(&other, &own, Latch::wait).is_err() {
                     told.fetch_add(1, Ordering::SeqCst);
                 }
-                own.settle(());
+                own.set(());
                 own.tell();
             })
         };
@@ -154,7 +182,7 @@ fn a_command_is_seen_with_all_that_it_waits_for() {
                     for held in order.held() {
                         assert!(Latch::wait_in(&held.0, &task.0, Latch::wait).is_err());
                     }
-                    task.0.settle(());
+                    task.0.set(());
                     task.0.tell();
                 }
             });
@@ -241,7 +269,7 @@ impl Writer for Command {
 
 /// What commands write and threads look at. Loom finds it out if one reads while another writes.
 type Data = UnsafeCell<u32>;
-type Target = Settled<Data, Command>;
+type Target = HostTargetLock<Data, Command>;
 
 fn value(data: &Data) -> u32 {
     // SAFETY: loom checks that nobody writes meanwhile.
@@ -262,14 +290,14 @@ fn submit(target: &Target, to: u32) -> impl FnOnce() + use<> {
         // SAFETY: the target keeps the data until the command has ended; loom checks that nobody
         // looks at it meanwhile.
         unsafe { (*place).with_mut(|value| *value = to) };
-        command.settle(());
+        command.set(());
         command.tell();
     }
 }
 
 fn look(target: &Target) -> Arc<Data> {
     target.look().unwrap_or_else(|unsettled| match unsettled {
-        Unsettled::Refused(()) | Unsettled::Lost(()) => panic!("no wait is refused"),
+        NotReady::Refused(()) | NotReady::Lost(()) => panic!("no wait is refused"),
     })
 }
 
@@ -321,8 +349,8 @@ fn data_is_replaced_behind_the_commands_that_write_it() {
 #[derive(Debug)]
 struct Early;
 
-impl From<Unsettled<()>> for Early {
-    fn from(_: Unsettled<()>) -> Self {
+impl From<NotReady<()>> for Early {
+    fn from(_: NotReady<()>) -> Self {
         Self
     }
 }

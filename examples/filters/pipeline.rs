@@ -56,7 +56,7 @@ pub(crate) struct Pipeline {
     /// As `queue`, and it measures.
     measuring: Queue,
     size: (usize, usize),
-    chain: UsmSlice<i8, usm::Device>,
+    chain: UsmSlice<i8, usm::DeviceOnly>,
     graph: Graph,
     executable: ExecutableGraph,
     /// What the graph's kernel `sobel` multiplies with.
@@ -72,13 +72,13 @@ pub(crate) struct Pipeline {
 }
 
 struct Planes {
-    rgb: UsmSlice<u8, usm::Device>,
-    luminance: UsmSlice<u8, usm::Device>,
-    toned: UsmSlice<u8, usm::Device>,
-    rows: UsmSlice<u8, usm::Device>,
-    blurred: UsmSlice<u8, usm::Device>,
-    gradient: UsmSlice<u8, usm::Device>,
-    mask: UsmSlice<u8, usm::Device>,
+    rgb: UsmSlice<u8, usm::DeviceOnly>,
+    luminance: UsmSlice<u8, usm::DeviceOnly>,
+    toned: UsmSlice<u8, usm::DeviceOnly>,
+    rows: UsmSlice<u8, usm::DeviceOnly>,
+    blurred: UsmSlice<u8, usm::DeviceOnly>,
+    gradient: UsmSlice<u8, usm::DeviceOnly>,
+    mask: UsmSlice<u8, usm::DeviceOnly>,
 }
 
 impl Pipeline {
@@ -237,7 +237,7 @@ fn set_parameters(queue: &Queue, settings: &Settings) -> Result<()> {
 }
 
 /// The chain of filters that the settings name, in device memory; its first object comes first.
-fn build_tones(queue: &Queue, settings: &Settings) -> Result<UsmSlice<i8, usm::Device>> {
+fn build_tones(queue: &Queue, settings: &Settings) -> Result<UsmSlice<i8, usm::DeviceOnly>> {
     let context = queue.context();
     let numbers: Vec<i32> = settings.tones.iter().flat_map(|tone| tone.numbers()).collect();
     let steps = context.alloc_device(numbers.len())?;
@@ -267,7 +267,7 @@ fn choose_threshold(
 fn stages(
     planes: &Planes,
     (width, height): (usize, usize),
-    chain: &UsmSlice<i8, usm::Device>,
+    chain: &UsmSlice<i8, usm::DeviceOnly>,
     strength: impl KernelValue<i32>,
     choose_threshold: Command,
     histogram: &HostTarget<u32>,

@@ -64,9 +64,9 @@ fn arguments(mut words: impl Iterator<Item = String>) -> Result<Arguments, Box<d
 
 /// The bodies in device memory.
 struct Bodies {
-    positions: UsmSlice<f64, usm::Device>,
-    velocities: UsmSlice<f64, usm::Device>,
-    gm: UsmSlice<f64, usm::Device>,
+    positions: UsmSlice<f64, usm::DeviceOnly>,
+    velocities: UsmSlice<f64, usm::DeviceOnly>,
+    gm: UsmSlice<f64, usm::DeviceOnly>,
 }
 
 impl Bodies {

@@ -9,6 +9,7 @@ use bytemuck::Pod;
 use oclave_image::{DeviceGlobalInfo, HostAccess};
 
 use super::slice::{AnyGlobal, GlobalElement, GlobalSlice, named};
+use crate::MakeError as _;
 use crate::image::LoadedImage;
 use crate::memory::Region;
 use crate::{Error, KernelBundle, Queue, Result, UsmSlice};

@@ -20,14 +20,11 @@ pub use self::by_name::BundleGlobal;
 pub(crate) use self::slice::GlobalPlace;
 use self::slice::{AnyGlobal, named};
 pub use self::slice::{GlobalElement, GlobalSlice};
+use crate::MakeError as _;
 use crate::command::{Contents, CopyFrom, CopyTo, Place, Placed};
 use crate::image::LoadedImage;
 use crate::memory::Region;
 use crate::{Error, ErrorKind, ImageTable, Queue, Result, UsmSlice};
-
-/// The version of `sycl_ext_oneapi_device_global` that this library carries over: its feature-test
-/// macro `SYCL_EXT_ONEAPI_DEVICE_GLOBAL`.
-pub const EXT_ONEAPI_DEVICE_GLOBAL: u32 = 1;
 
 /// What the host may do with a device global: the property `host_access` as types.
 pub mod host_access {

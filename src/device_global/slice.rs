@@ -8,6 +8,7 @@ use bytemuck::Pod;
 
 use super::host_access::{Access, HostRead, HostWrite, ReadWrite};
 use super::{BundleGlobal, Declaration};
+use crate::MakeError as _;
 use crate::command::{Contents, CopyFrom, CopyTo, Place, Placed};
 use crate::memory::{Region, bounds};
 use crate::{Error, Queue, Result};

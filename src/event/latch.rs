@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use super::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use super::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
 
 /// Called once the outcome is set.
 type Then<T> = Box<dyn FnOnce(&T) + Send>;
@@ -35,7 +35,7 @@ impl<T: 'static> Latch<T> {
     }
 
     /// Sets the outcome; a second one is dropped. [`Latch::tell`] then wakes the waiting threads.
-    pub(crate) fn settle(&self, outcome: T) {
+    pub(crate) fn set(&self, outcome: T) {
         let _ = self.outcome.set(outcome);
         self.before().clear();
     }
@@ -74,7 +74,7 @@ impl<T: 'static> Latch<T> {
     pub(crate) fn wait(&self) {
         let mut untold = self.lock();
         while untold.is_some() {
-            untold = self.told.wait(untold).unwrap_or_else(PoisonError::into_inner);
+            untold = self.told.wait(untold);
         }
     }
 
@@ -118,10 +118,10 @@ impl<T: 'static> Latch<T> {
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Vec<Then<T>>>> {
-        self.then.lock().unwrap_or_else(PoisonError::into_inner)
+        self.then.lock()
     }
 
     fn before(&self) -> MutexGuard<'_, Vec<Arc<Self>>> {
-        self.before.lock().unwrap_or_else(PoisonError::into_inner)
+        self.before.lock()
     }
 }

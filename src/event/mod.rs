@@ -7,7 +7,8 @@ mod recorded;
 
 /// What `latch` uses of the standard library.
 mod sync {
-    pub(super) use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+    pub(super) use crate::driver::sync::{Condvar, Mutex, MutexGuard};
+    pub(super) use std::sync::{Arc, OnceLock};
 }
 
 use std::fmt;
@@ -15,6 +16,7 @@ use std::sync::Arc;
 
 pub(crate) use self::promise::{Outcome, Promise, Times};
 pub(crate) use self::recorded::{NodeOwner, Recorded};
+use crate::MakeError as _;
 pub use crate::driver::event::Profiling;
 use crate::driver::event::{self as driver, Status};
 use crate::driver::queue::Queue;

@@ -12,6 +12,7 @@ use std::time::Instant;
 
 use super::latch::{Circle, Latch};
 use super::{Event, EventStatus, Known, Profiling};
+use crate::MakeError as _;
 use crate::driver::event as driver;
 use crate::{Error, ErrorKind, Result, runtime};
 
@@ -81,8 +82,8 @@ impl Promise {
 
     /// Enters the outcome. [`Promise::notify`] then wakes the waiting threads.
     pub(crate) fn resolve(&self, outcome: Outcome) {
-        // Only the promise's maker settles it, once.
-        self.latch.settle(outcome);
+        // Only the promise's maker resolves it, once.
+        self.latch.set(outcome);
     }
 
     /// Tells all who wait of the outcome.

@@ -2,23 +2,28 @@
 //! `sycl_ext_oneapi_graph`).
 //!
 //! ```text
-//! model/    graphs that are being built: nodes, edges, recording; snapshots of them
-//! plan/     snapshot → flat graph, partitions, and which nodes run together
-//! exec/     plan → prepared commands; submission and replay
-//! update/   parameters, command groups and ranges that change (section 7.5.2 of sycl_ext_oneapi_graph)
-//! inspect/  drawings, timelines, what runs where
+//! model/       graphs that are being built: nodes, edges, recording; snapshots of them
+//! plan/        snapshot → flat graph, partitions, and plans: which nodes of a partition run together
+//! exec/        plan → prepared steps, and how they are put on queues
+//! tune/        which plan a partition runs by
+//! executable/  executable graphs: one value that changes, behind one lock; finalizing, submission
+//! update/      parameters, command groups and ranges that change (section 7.5.2 of sycl_ext_oneapi_graph)
+//! inspect/     drawings, timelines, what runs where
 //! ```
+//! Each uses only those above it in this list; `update` and `inspect` do not know each other.
 
 mod exec;
+mod executable;
 mod inspect;
 mod model;
 mod plan;
+mod tune;
 mod update;
 
-pub use exec::executable::ExecutableGraph;
-pub use exec::finalizer::Finalizer;
 pub use exec::options::ReplayStrategy;
-pub(crate) use exec::partition::interpreter_of_environment;
+pub(crate) use exec::options::interpreter_of_environment;
+pub use executable::finalizer::Finalizer;
+pub use executable::handle::ExecutableGraph;
 pub use inspect::dot::Detail;
 pub use inspect::partitions::PartitionInfo;
 pub use inspect::segments::{NotInterpreted, SegmentInfo};

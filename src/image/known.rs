@@ -1,9 +1,10 @@
 //! Which images there are: kernels find the virtual functions that they call in all of them.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{ImageTable, LoadedImage};
+use crate::driver::sync::Mutex;
 
 /// The tables of the process, in the order in which they became known.
 static TABLES: Mutex<Vec<&'static ImageTable>> = Mutex::new(Vec::new());
@@ -19,7 +20,7 @@ pub(crate) fn generation() -> u64 {
 
 /// Makes a table known.
 pub(super) fn enter(table: &'static ImageTable) {
-    let mut tables = lock(&TABLES);
+    let mut tables = TABLES.lock();
     if !tables.iter().any(|known| std::ptr::eq(*known, table)) {
         tables.push(table);
         GENERATION.fetch_add(1, Ordering::AcqRel);
@@ -40,7 +41,7 @@ impl Known {
         if images.iter().all(|image| image.virtual_functions().is_empty()) {
             return;
         }
-        let mut bundles = lock(&self.bundles);
+        let mut bundles = self.bundles.lock();
         let is_known = |image: &Arc<LoadedImage>| bundles.iter().any(|bundle| holds(bundle, image));
         if !images.iter().all(is_known) {
             bundles.push(images.to_vec());
@@ -50,7 +51,7 @@ impl Known {
 
     /// All images with virtual functions, each once; those of the table or bundle of `image` first.
     pub(crate) fn all(&self, image: &LoadedImage) -> Vec<Arc<LoadedImage>> {
-        let tables = lock(&TABLES).clone();
+        let tables = TABLES.lock().clone();
         let of_tables = tables.into_iter().map(|table| match table.images() {
             Ok(images) => images.into_iter().cloned().collect(),
             Err(error) => {
@@ -59,7 +60,7 @@ impl Known {
             }
         });
         let mut groups: Vec<Vec<Arc<LoadedImage>>> = of_tables.collect();
-        groups.extend(lock(&self.bundles).iter().cloned());
+        groups.extend(self.bundles.lock().iter().cloned());
         // The sort is stable.
         groups.sort_by_key(|group| !holds(group, image));
         let mut all: Vec<Arc<LoadedImage>> = Vec::new();
@@ -74,8 +75,4 @@ impl Known {
 
 fn holds(images: &[Arc<LoadedImage>], image: &LoadedImage) -> bool {
     images.iter().any(|there| there.hash() == image.hash())
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

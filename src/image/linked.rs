@@ -7,6 +7,7 @@ use oclave_image::passes::VirtualProgram;
 use oclave_image::{DEFAULT_SET, DeviceImage, DeviceProfile, VirtualFunctions};
 
 use super::LoadedImage;
+use crate::MakeError as _;
 use crate::{Error, ErrorKind, Result};
 
 /// A kernels image and what it is linked with.

@@ -13,6 +13,7 @@ use oclave_image::{
 use oclave_spirv::Module;
 
 use super::linked::LinkedImages;
+use crate::MakeError as _;
 use crate::{Error, ErrorKind, Result};
 
 /// An image that the runtime can build programs from, with its property sets read.

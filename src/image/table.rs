@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use oclave_image::DeviceImage;
 
 use super::{LoadedImage, known};
+use crate::MakeError as _;
 use crate::{Error, Result};
 
 /// The device images of one source, embedded in the program by the generated code.

@@ -6,6 +6,7 @@ use ::image::{ImageBuffer, Luma, LumaA, Rgba as RgbaPixel};
 use bytemuck::Pod;
 
 use super::{D2, Image, PixelFormat, R, Rg, Rgba, Unorm8, Unorm16};
+use crate::MakeError as _;
 use crate::{Error, Queue, Result};
 
 /// A format whose pixels are those of a buffer of the crate [`image`](::image).

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::object::{ImageObject, ImagePart, Whole};
 use super::{Any, ImageDimension, PixelFormat};
+use crate::MakeError as _;
 use crate::command::{Contents, CopyFrom, CopyTo, Place, Placed};
 use crate::driver::native::cl_mem;
 use crate::driver::{ChannelOrder, FormatSupport, ImageFormat, ImageKind, image as driver};

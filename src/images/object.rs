@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use oclave_image::Access;
 
+use crate::MakeError as _;
 use crate::driver::images::Pixels;
 use crate::driver::{FormatSupport, ImageFormat, image as driver};
 use crate::memory::buffer::{AccessMode, Area, Object, Requirement};

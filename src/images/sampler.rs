@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::MakeError as _;
 use crate::driver::image as driver;
 use crate::driver::{Addressing, Filter};
 use crate::{Context, Error, Result};

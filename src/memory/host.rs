@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use bytemuck::Pod;
 
+use crate::MakeError as _;
 use crate::driver::host::{HostBuffer, HostBytes, HostSink};
 use crate::{Error, Event, Result};
 

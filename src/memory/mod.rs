@@ -25,6 +25,7 @@ pub(crate) use region::Region;
 pub use shape::Shape;
 pub use usm::{HostAddressable, UsmKind, UsmSlice, kind};
 
+use crate::MakeError as _;
 use crate::{Error, ErrorKind, Result};
 
 /// A vector of `len` zeroes, or an error when the host has no room for it.

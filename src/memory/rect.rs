@@ -7,6 +7,7 @@ use bytemuck::Pod;
 
 use super::usm::{UsmKind, UsmSlice, kind};
 use super::{Block, Region};
+use crate::MakeError as _;
 use crate::driver::rows::StridedRegion;
 use crate::{Error, Result, Shape};
 
@@ -30,7 +31,7 @@ use crate::{Error, Result, Shape};
 /// # Ok(())
 /// # }
 /// ```
-pub struct UsmRect<T, K = kind::Device> {
+pub struct UsmRect<T, K = kind::DeviceOnly> {
     /// From the first element on.
     region: Region,
     /// Of the array.

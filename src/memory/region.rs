@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::MakeError as _;
 use crate::driver::usm::{Allocation, Span};
 use crate::{Error, Result};
 

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use bytemuck::Pod;
 
 use super::{Region, bounds};
+use crate::MakeError as _;
 use crate::driver::native::UsmHandle;
 use crate::driver::usm::{Allocation, Kind};
 use crate::{Context, Device, Error, ErrorKind, Result};
@@ -18,7 +19,7 @@ use crate::{Context, Device, Error, ErrorKind, Result};
 pub mod kind {
     /// Lives on the device; the host reaches it by copies.
     #[derive(Debug)]
-    pub enum Device {}
+    pub enum DeviceOnly {}
     /// Lives on the host; devices reach it over the bus.
     #[derive(Debug)]
     pub enum Host {}
@@ -32,7 +33,7 @@ mod sealed {
     pub trait Sealed {
         const KIND: super::Kind;
     }
-    impl Sealed for super::kind::Device {
+    impl Sealed for super::kind::DeviceOnly {
         const KIND: super::Kind = super::Kind::Device;
     }
     impl Sealed for super::kind::Host {
@@ -43,9 +44,9 @@ mod sealed {
     }
 }
 
-/// A kind of USM: [`kind::Device`], [`kind::Host`] or [`kind::Shared`].
+/// A kind of USM: [`kind::DeviceOnly`], [`kind::Host`] or [`kind::Shared`].
 pub trait UsmKind: sealed::Sealed + 'static {}
-impl UsmKind for kind::Device {}
+impl UsmKind for kind::DeviceOnly {}
 impl UsmKind for kind::Host {}
 impl UsmKind for kind::Shared {}
 
@@ -75,7 +76,7 @@ impl HostAddressable for kind::Shared {}
 /// # Ok(())
 /// # }
 /// ```
-pub struct UsmSlice<T, K = kind::Device> {
+pub struct UsmSlice<T, K = kind::DeviceOnly> {
     region: Region,
     len: usize,
     ty: PhantomData<fn() -> (T, K)>,

@@ -6,6 +6,7 @@ use oclave_image::{DeviceImage, ImageError, PropertyValue};
 use super::build::Builder;
 use super::device::DeviceState;
 use super::globals::Globals;
+use crate::MakeError as _;
 use crate::driver::Device;
 use crate::driver::context::Context;
 use crate::image::LoadedImage;

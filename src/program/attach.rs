@@ -13,6 +13,7 @@ use super::build::Builder;
 use super::device::DeviceState;
 use super::globals::{self, New};
 use super::ready::BuiltProgram;
+use crate::MakeError as _;
 use crate::driver::DeviceGlobalAccess;
 use crate::driver::kernel::Kernel;
 use crate::driver::program::Program;

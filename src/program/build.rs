@@ -18,6 +18,7 @@ use super::globals::Globals;
 use super::ptx;
 use super::ready::BuiltProgram;
 use super::spec::SpecValue;
+use crate::MakeError as _;
 use crate::driver::DeviceGlobalAccess;
 use crate::driver::context::Context;
 use crate::driver::program::Program;

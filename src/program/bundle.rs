@@ -11,6 +11,7 @@ use oclave_spirv::Module;
 
 use super::map::ProgramMap;
 use super::signature::declaration;
+use crate::MakeError as _;
 use crate::image::LoadedImage;
 use crate::{BundleGlobal, Context, Error, Result};
 

@@ -10,7 +10,7 @@ use oclave_ptx::PtxTarget;
 use oclave_spirv::Version;
 
 use super::disk::CacheKeyBuilder;
-use super::flight::Flight;
+use super::single_flight::SingleFlight;
 use crate::Result;
 use crate::driver::context::Context;
 use crate::driver::queue::{Properties, Queue};
@@ -33,7 +33,7 @@ pub(crate) struct DeviceState {
     variable_access: DeviceGlobalAccess,
     pointers_are_numbers: bool,
     fingerprint: Vec<u8>,
-    queue: Flight<Arc<Queue>>,
+    queue: SingleFlight<Arc<Queue>>,
 }
 
 impl DeviceState {
@@ -61,7 +61,7 @@ impl DeviceState {
             ptx: capabilities
                 .ptx
                 .and_then(|version| PtxTarget::new(u32::from(version.major), u32::from(version.minor)).ok()),
-            queue: Flight::default(),
+            queue: SingleFlight::default(),
         }
     }
 

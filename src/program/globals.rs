@@ -5,14 +5,15 @@
 //! host first copies. It is freed with the context.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use oclave_image::{DeviceGlobalInfo, InitialAddress, InitialValue};
 
-use super::flight::lock;
+use crate::MakeError as _;
 use crate::driver::Device;
 use crate::driver::context::Context;
 use crate::driver::queue::Queue;
+use crate::driver::sync::Mutex;
 use crate::driver::usm::{Allocation, Kind};
 use crate::memory::Region;
 use crate::{Error, ErrorKind, Result};
@@ -57,8 +58,8 @@ impl Globals {
         if globals.is_empty() {
             return Ok(Vec::new());
         }
-        let of_device = Arc::clone(lock(&self.memory).entry(queue.device().clone()).or_default());
-        let mut made = lock(&of_device);
+        let of_device = Arc::clone(self.memory.lock().entry(queue.device().clone()).or_default());
+        let mut made = of_device.lock();
         let missing: Vec<New<'_>> = globals
             .iter()
             .filter(|global| !made.contains_key(&global.id))
@@ -74,7 +75,7 @@ impl Globals {
 
     /// Enters a variable, or checks that it is the one that is known by this id.
     pub(crate) fn declare(&self, global: &DeviceGlobalInfo, image: &str) -> Result<()> {
-        let mut variables = lock(&self.variables);
+        let mut variables = self.variables.lock();
         let Some(known) = variables.get(&global.id) else {
             let declared = Declared { global: global.clone(), by: image.to_owned() };
             variables.insert(global.id.clone(), declared);

@@ -10,7 +10,7 @@ use super::spec::SpecValue;
 /// as long as the table does.
 ///
 /// It is a tree. Each node holds one kernel. The bits of the key's hash, four at a time, say which
-/// way to go from the root.
+/// path to go from the root.
 #[derive(Debug)]
 pub(super) struct KernelTable<K> {
     root: Link<K>,
@@ -23,10 +23,10 @@ struct Node<K> {
     key: KernelKey,
     specs: Box<[SpecValue]>,
     kernel: Arc<K>,
-    below: [Link<K>; WAYS],
+    below: [Link<K>; BRANCHES],
 }
 
-const WAYS: usize = 1 << BITS;
+const BRANCHES: usize = 1 << BITS;
 const BITS: u32 = 4;
 
 impl<K> Default for KernelTable<K> {
@@ -44,10 +44,10 @@ impl<K> Node<K> {
 impl<K> KernelTable<K> {
     #[inline]
     pub(super) fn get(&self, key: KernelKey, specs: &[SpecValue]) -> Option<&Arc<K>> {
-        let mut way = Way::new(key, specs);
+        let mut path = Path::new(key, specs);
         let mut node = self.root.get()?;
         while !node.is(key, specs) {
-            node = way.next(node).get()?;
+            node = path.next(node).get()?;
         }
         Some(&node.kernel)
     }
@@ -58,18 +58,18 @@ impl<K> KernelTable<K> {
             let (specs, kernel) = (specs.into(), Arc::clone(kernel));
             Box::new(Node { key, specs, kernel, below: Default::default() })
         };
-        let mut way = Way::new(key, specs);
+        let mut path = Path::new(key, specs);
         let mut node = self.root.get_or_init(make);
         while !node.is(key, specs) {
-            node = way.next(node).get_or_init(make);
+            node = path.next(node).get_or_init(make);
         }
     }
 }
 
-/// The way from the root to a key.
-struct Way(u64);
+/// The path from the root to a key.
+struct Path(u64);
 
-impl Way {
+impl Path {
     #[inline]
     fn new(key: KernelKey, specs: &[SpecValue]) -> Self {
         let mut hasher = KeyHasher::default();
@@ -84,7 +84,7 @@ impl Way {
     #[inline]
     fn next<'n, K>(&mut self, node: &'n Node<K>) -> &'n Link<K> {
         let [first, ..] = &node.below;
-        let link = node.below.get(self.0 as usize % WAYS).unwrap_or(first);
+        let link = node.below.get(self.0 as usize % BRANCHES).unwrap_or(first);
         self.0 = self.0.rotate_right(BITS);
         link
     }

@@ -2,13 +2,14 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::Arc;
 
-use super::flight::{Flight, lock};
 use super::kernel_table::KernelTable;
 use super::ready::{BuiltProgram, ReadyKernel};
+use super::single_flight::SingleFlight;
 use super::spec::SpecValue;
 use crate::Result;
+use crate::driver::sync::{Mutex, RwLock};
 use crate::image::{LoadedImage, generation};
 use crate::memory::Region;
 
@@ -27,7 +28,7 @@ pub(crate) struct ProgramMap {
     linked_kernels: RwLock<HashMap<KernelKey, Vec<LinkedKernel>>>,
 }
 
-type ProgramVariant = (Box<[SpecValue]>, Arc<Flight<Arc<BuiltProgram>>>);
+type ProgramVariant = (Box<[SpecValue]>, Arc<SingleFlight<Arc<BuiltProgram>>>);
 
 /// A kernel with virtual calls, and what it was specialized to.
 #[derive(Debug)]
@@ -74,12 +75,12 @@ impl ProgramMap {
         build: impl FnOnce() -> Result<Arc<BuiltProgram>>,
     ) -> Result<Arc<BuiltProgram>> {
         let flight = {
-            let mut programs = lock(&self.programs);
+            let mut programs = self.programs.lock();
             let variants = programs.entry(key).or_default();
             match variants.iter().find(|(of, _)| **of == *specs) {
                 Some((_, flight)) => Arc::clone(flight),
                 None => {
-                    let flight = Arc::<Flight<Arc<BuiltProgram>>>::default();
+                    let flight = Arc::<SingleFlight<Arc<BuiltProgram>>>::default();
                     variants.push((specs.into(), Arc::clone(&flight)));
                     flight
                 }
@@ -100,7 +101,9 @@ impl ProgramMap {
     }
 
     fn programs_where(&self, wanted: impl Fn(&ProgramKey) -> bool) -> Vec<Arc<BuiltProgram>> {
-        let variants: Vec<_> = lock(&self.programs)
+        let variants: Vec<_> = self
+            .programs
+            .lock()
             .iter()
             .filter(|(of, _)| wanted(of))
             .flat_map(|(_, variants)| variants)
@@ -111,21 +114,21 @@ impl ProgramMap {
 
     /// The image, or the one that was linked of the same before.
     pub(crate) fn linked(&self, image: LoadedImage) -> Arc<LoadedImage> {
-        let mut linked = lock(&self.linked);
+        let mut linked = self.linked.lock();
         Arc::clone(linked.entry(*image.hash()).or_insert_with(|| Arc::new(image)))
     }
 
     /// The image that was linked, or made of another, under this hash.
     pub(crate) fn linked_as(&self, hash: &[u8; 32]) -> Option<Arc<LoadedImage>> {
-        lock(&self.linked).get(hash).cloned()
+        self.linked.lock().get(hash).cloned()
     }
 
     pub(crate) fn global(&self, key: GlobalKey) -> Option<Region> {
-        self.globals.read().unwrap_or_else(PoisonError::into_inner).get(&key).cloned()
+        self.globals.read().get(&key).cloned()
     }
 
     pub(crate) fn insert_global(&self, key: GlobalKey, memory: &Region) {
-        self.globals.write().unwrap_or_else(PoisonError::into_inner).insert(key, memory.clone());
+        self.globals.write().insert(key, memory.clone());
     }
 
     #[inline]
@@ -137,7 +140,7 @@ impl ProgramMap {
     }
 
     fn linked_kernel(&self, key: KernelKey, specs: &[SpecValue]) -> Option<Arc<ReadyKernel>> {
-        let kernels = self.linked_kernels.read().unwrap_or_else(PoisonError::into_inner);
+        let kernels = self.linked_kernels.read();
         let found = kernels.get(&key)?.iter().find(|found| *found.specs == *specs)?;
         (found.generation == generation()).then(|| Arc::clone(&found.kernel))
     }
@@ -151,7 +154,7 @@ impl ProgramMap {
         kernel: &Arc<ReadyKernel>,
     ) {
         let Some(generation) = generation else { return self.kernels.insert(key, specs, kernel) };
-        let mut kernels = self.linked_kernels.write().unwrap_or_else(PoisonError::into_inner);
+        let mut kernels = self.linked_kernels.write();
         let variants = kernels.entry(key).or_default();
         let new = LinkedKernel { specs: specs.into(), generation, kernel: Arc::clone(kernel) };
         match variants.iter_mut().find(|there| *there.specs == *specs) {

@@ -6,7 +6,6 @@ mod build;
 mod bundle;
 mod device;
 mod disk;
-mod flight;
 mod globals;
 mod interpreter;
 mod kernel_table;
@@ -16,6 +15,7 @@ mod programs;
 mod ptx;
 mod ready;
 mod signature;
+mod single_flight;
 #[cfg(feature = "compiler")]
 mod source;
 mod spec;

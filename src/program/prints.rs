@@ -2,16 +2,16 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use oclave_image::PropertyValue;
 use oclave_image::passes::printf::{PrintBuffer, PrintSite, decode, lower_printf};
 
 use super::ahead::BINARIES;
-use super::flight::lock;
 use super::map::ProgramMap;
 use crate::Result;
 use crate::driver::prints::PrintBatch;
+use crate::driver::sync::Mutex;
 use crate::image::LoadedImage;
 
 /// What one call of `printf` in a kernel printed; for [`ContextBuilder::printf`].
@@ -110,17 +110,17 @@ impl Prints {
     /// [`ErrorKind::KernelNotSupported`](crate::ErrorKind::KernelNotSupported) for formats that are
     /// no string literals.
     pub(super) fn lowered(&self, map: &ProgramMap, image: &LoadedImage) -> Result<Option<Arc<LoadedImage>>> {
-        if lock(&self.silent).contains(image.hash()) {
+        if self.silent.lock().contains(image.hash()) {
             return Ok(None);
         }
         let hash = *blake3::Hasher::new().update(b"printf").update(image.hash()).finalize().as_bytes();
         let key = hash.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
-        let is_known = lock(&self.sites).contains_key(&key);
+        let is_known = self.sites.lock().contains_key(&key);
         if let Some(lowered) = map.linked_as(&hash).filter(|_| is_known) {
             return Ok(Some(lowered));
         }
         let Some(mut printing) = lower_printf(&*image.whole()?, key)? else {
-            lock(&self.silent).insert(*image.hash());
+            self.silent.lock().insert(*image.hash());
             return Ok(None);
         };
         // They were made from what prints as the driver does it.
@@ -130,7 +130,7 @@ impl Prints {
                 made.set(set).map(|(name, _): (&str, &PropertyValue)| name.to_owned()).collect();
             names.iter().for_each(|name| made.remove(set, name));
         }
-        lock(&self.sites).insert(key, printing.sites.into());
+        self.sites.lock().insert(key, printing.sites.into());
         Ok(Some(map.linked(LoadedImage::derived(printing.image, hash, image)?)))
     }
 
@@ -143,7 +143,7 @@ impl Prints {
                 break;
             };
             rest = after;
-            let sites = lock(&self.sites).get(&(u64::from(*low) | u64::from(*high) << 32)).cloned();
+            let sites = self.sites.lock().get(&(u64::from(*low) | u64::from(*high) << 32)).cloned();
             let Some(site) = sites.as_ref().and_then(|sites| sites.get(site)) else {
                 log::error!("a record of printf that no program makes; a kernel may have written over it");
                 continue;

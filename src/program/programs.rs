@@ -20,6 +20,7 @@ use super::signature;
 use super::spec::{self, SpecValue};
 use super::target::CallTarget;
 use super::virtual_faults::VirtualFaults;
+use crate::MakeError as _;
 use crate::driver::Device;
 use crate::driver::context::Context;
 use crate::driver::queue::Queue;

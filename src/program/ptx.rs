@@ -5,6 +5,7 @@ use oclave_ptx::{PtxError, PtxTarget, ptx_of, translate_for};
 use oclave_spirv::Module;
 
 use super::spec::SpecValue;
+use crate::MakeError as _;
 use crate::driver::hook;
 use crate::image::LoadedImage;
 use crate::{Error, ErrorKind, Result};

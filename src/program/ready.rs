@@ -1,14 +1,15 @@
 //! Built programs and kernels that are ready to be launched.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+use std::sync::{Arc, OnceLock};
 
 use oclave_image::KernelSignature;
 
 use super::attach::Attached;
-use super::flight::lock;
 use super::interpreter::InterpreterSlot;
+use crate::MakeError as _;
 use crate::driver::kernel::SharedKernel;
+use crate::driver::sync::{Mutex, MutexGuard};
 use crate::driver::usm::Allocation;
 use crate::driver::{self, Device};
 use crate::image::LoadedImage;
@@ -69,7 +70,7 @@ impl BuiltProgram {
 
     /// The kernel `name`; one object however often it is asked for.
     pub(crate) fn kernel(&self, image: &LoadedImage, name: &str) -> Result<Arc<ReadyKernel>> {
-        let mut kernels = lock(&self.kernels);
+        let mut kernels = self.kernels.lock();
         if let Some(kernel) = kernels.get(name) {
             return Ok(Arc::clone(kernel));
         }

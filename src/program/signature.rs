@@ -2,6 +2,7 @@
 
 use oclave_image::{Access, KernelSignature, Parameter, ParameterKind};
 
+use crate::MakeError as _;
 use crate::driver::Device;
 use crate::images::ImageLimits;
 use crate::{Error, ErrorKind, Result};

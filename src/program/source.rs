@@ -5,13 +5,14 @@ mod cached;
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 use oclave_build::{Config, ErrorKind as Step};
 use oclave_image::DeviceImage;
 
 use super::bundle::KernelBundle;
 use super::disk::{CacheKey, CacheKeyBuilder, DiskCache};
+use crate::MakeError as _;
+use crate::driver::sync::Mutex;
 use crate::{Context, Error, ErrorKind, Result};
 
 /// OpenCL C, or C++ for OpenCL, that is compiled while the program runs.
@@ -164,7 +165,7 @@ impl KernelSource {
     /// cache, so the answer is kept for the process.
     fn toolchain(&self) -> Result<String> {
         static KNOWN: Mutex<BTreeMap<String, String>> = Mutex::new(BTreeMap::new());
-        let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = || KNOWN.lock();
         let variables = ["PATH", "OCLAVE_CLANG", "OCLAVE_LLVM_SPIRV", "OCLAVE_LLVM_LINK"];
         let environment = format!("{:?} {:?}", variables.map(std::env::var_os), self.config);
         if let Some(found) = known().get(&environment) {

@@ -5,6 +5,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use crate::MakeError as _;
 use crate::image::LoadedImage;
 use crate::{Error, Result};
 

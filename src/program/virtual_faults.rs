@@ -1,11 +1,12 @@
 //! What is said of a virtual call that reached no function.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use oclave_image::passes::fault_id;
 
-use super::flight::lock;
+use crate::MakeError as _;
+use crate::driver::sync::Mutex;
 use crate::image::{Known, LoadedImage};
 use crate::{Error, ErrorKind};
 
@@ -26,8 +27,8 @@ struct Caller {
 impl VirtualFaults {
     /// Notes the kernels of an image that is linked.
     pub(super) fn enter(&self, image: &Arc<LoadedImage>, known: &Known) {
-        *lock(&self.known) = known.all(image);
-        let mut kernels = lock(&self.kernels);
+        *self.known.lock() = known.all(image);
+        let mut kernels = self.kernels.lock();
         for kernel in &image.image().kernels {
             let caller = || Caller { kernel: kernel.name.clone(), image: Arc::clone(image) };
             kernels.entry(fault_id(image.name(), &kernel.name)).or_insert_with(caller);
@@ -36,7 +37,7 @@ impl VirtualFaults {
 
     /// The error for the code of a call and the id of its kernel.
     pub(super) fn explain(&self, code: u64, kernel: u64) -> Error {
-        let kernels = lock(&self.kernels);
+        let kernels = self.kernels.lock();
         let caller = kernels.get(&kernel);
         let (what, remedy) = self.cause(code, caller);
         let error = Error::new(
@@ -51,7 +52,7 @@ impl VirtualFaults {
     }
 
     fn cause(&self, code: u64, caller: Option<&Caller>) -> (String, &'static str) {
-        let known = lock(&self.known);
+        let known = self.known.lock();
         let slots = || known.iter().flat_map(|image| &image.virtual_functions().slots);
         let functions = || known.iter().flat_map(|image| &image.virtual_functions().functions);
         let of_slot = slots().find(|slot| slot.code == code).map(|slot| slot.function.as_str());

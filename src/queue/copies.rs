@@ -3,12 +3,13 @@
 use bytemuck::Pod;
 
 use super::{Queue, Rank};
+use crate::MakeError as _;
 use crate::command::{self, Contents, CopyFrom, CopyTo, HostData, Place};
+use crate::driver::borrowed_host::{lend, lend_mut};
 use crate::driver::copy::same_size;
 use crate::driver::event as driver;
 use crate::driver::host::HostBytes;
 use crate::driver::images::Pixels;
-use crate::driver::loan::{lend, lend_mut};
 use crate::driver::queue::Queue as DriverQueue;
 use crate::memory::{AsyncSource, FromElements, HostTarget, Readback, Region, buffer};
 use crate::{Command, Event, Result, UsmSlice, runtime};
@@ -211,7 +212,7 @@ impl Queue {
     fn now(&self, memory: &Region, mut run: impl FnMut(&[&driver::Event]) -> Result<()>) -> Result<()> {
         self.refuse_recording("a copy that is waited for")?;
         loop {
-            match command::settled(self, self.dependencies().iter(), &mut run) {
+            match command::with_driver_events(self, self.dependencies().iter(), &mut run) {
                 // A host task that waited here for a guard might wait for its own.
                 Err(error) if error.is_busy_in_task() && !runtime::in_host_task() => {
                     memory.allocation().wait_for_tasks();

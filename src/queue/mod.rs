@@ -10,8 +10,9 @@ mod queue;
 
 /// What `order` uses of the standard library.
 mod sync {
+    pub(super) use crate::driver::sync::{Mutex, MutexGuard};
+    pub(super) use std::sync::Arc;
     pub(super) use std::sync::atomic::{AtomicUsize, Ordering};
-    pub(super) use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 }
 
 pub(crate) use order::{Order, Rank, Ticket};

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::sync::{Arc, AtomicUsize, Mutex, MutexGuard, Ordering, PoisonError};
+use super::sync::{Arc, AtomicUsize, Mutex, MutexGuard, Ordering};
 use crate::event::Promise;
 use crate::{Error, Event};
 
@@ -55,7 +55,7 @@ impl Order {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// Whether a command may go to the driver at once, if its dependencies let it. One load, but

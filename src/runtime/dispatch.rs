@@ -9,6 +9,7 @@ use std::sync::OnceLock;
 use std::sync::mpsc::{Sender, channel};
 
 use super::{Job, exit, watch};
+use crate::MakeError as _;
 use crate::driver::event::{Ended, Event, RawEvent};
 use crate::{Error, ErrorKind, Result};
 

@@ -4,10 +4,10 @@ use std::cell::Cell;
 use std::collections::VecDeque;
 use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::{Job, exit};
+use crate::driver::sync::{Condvar, Mutex, MutexGuard};
 
 static POOL: Pool = Pool {
     state: Mutex::new(State { jobs: VecDeque::new(), threads: 0, idle: 0, blocked: 0 }),
@@ -67,7 +67,7 @@ pub(crate) fn blocking<R>(wait: impl FnOnce() -> R) -> R {
 
 impl Pool {
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// Starts a thread when there is work for one more. Gives a job back that no thread will ever
@@ -102,11 +102,10 @@ impl Pool {
                 continue;
             }
             state.idle += 1;
-            let (woken, outcome) =
-                self.work.wait_timeout(state, PATIENCE).unwrap_or_else(PoisonError::into_inner);
+            let (woken, has_timed_out) = self.work.wait_timeout(state, PATIENCE);
             state = woken;
             state.idle -= 1;
-            if outcome.timed_out() && state.jobs.is_empty() {
+            if has_timed_out && state.jobs.is_empty() {
                 state.threads -= 1;
                 return;
             }

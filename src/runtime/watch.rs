@@ -1,11 +1,11 @@
 //! Events that are asked again and again whether they have ended, where the driver does not tell.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::exit::is_exiting;
 use super::pool::{blocking, spawn};
 use crate::Result;
+use crate::driver::sync::{Mutex, MutexGuard};
 
 type Ask = Box<dyn Fn() -> Result<Option<Result<()>>> + Send>;
 type Then = Box<dyn FnOnce(Result<()>) + Send>;
@@ -33,7 +33,7 @@ const PAUSE: Duration = Duration::from_millis(1);
 const MAX_FAILURES: u32 = 1000;
 
 fn state() -> MutexGuard<'static, State> {
-    STATE.lock().unwrap_or_else(PoisonError::into_inner)
+    STATE.lock()
 }
 
 /// Calls `then` when an event has ended, soon after, with its error if it failed. `ask` gives its

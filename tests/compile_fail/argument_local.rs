@@ -5,7 +5,7 @@ mod kernels {
     oclave::include_kernels!("tests");
 }
 
-fn call(x: &UsmSlice<i32, usm::Device>) -> oclave::KernelCall {
+fn call(x: &UsmSlice<i32, usm::DeviceOnly>) -> oclave::KernelCall {
     kernels::arguments::group_sum(x, x, x)
 }
 

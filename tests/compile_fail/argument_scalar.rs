@@ -5,7 +5,7 @@ mod kernels {
     oclave::include_kernels!("tests");
 }
 
-fn call(x: &UsmSlice<f32, usm::Device>) -> oclave::KernelCall {
+fn call(x: &UsmSlice<f32, usm::DeviceOnly>) -> oclave::KernelCall {
     kernels::saxpy::saxpy(2, x, x)
 }
 

@@ -1,7 +1,7 @@
 //! The host looks into device memory.
 use oclave::{Result, UsmSlice, usm};
 
-fn peek(x: &UsmSlice<f32, usm::Device>) -> Result<f32> {
+fn peek(x: &UsmSlice<f32, usm::DeviceOnly>) -> Result<f32> {
     Ok(x.read()?[0])
 }
 

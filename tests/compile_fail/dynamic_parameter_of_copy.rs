@@ -1,7 +1,7 @@
 //! Copies and fills take no parameters of graphs: a node's command is replaced instead.
 use oclave::{Command, DynamicParameter, UsmSlice, usm};
 
-fn copy(from: &DynamicParameter<UsmSlice<f32, usm::Device>>, to: &UsmSlice<f32, usm::Device>) -> Command {
+fn copy(from: &DynamicParameter<UsmSlice<f32, usm::DeviceOnly>>, to: &UsmSlice<f32, usm::DeviceOnly>) -> Command {
     Command::copy(from, to)
 }
 

@@ -5,7 +5,7 @@ mod kernels {
     oclave::include_kernels!("tests");
 }
 
-fn call(alpha: &DynamicParameter<u32>, x: &UsmSlice<f32, usm::Device>) -> oclave::KernelCall {
+fn call(alpha: &DynamicParameter<u32>, x: &UsmSlice<f32, usm::DeviceOnly>) -> oclave::KernelCall {
     kernels::saxpy::saxpy(alpha, x, x)
 }
 

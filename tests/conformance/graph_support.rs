@@ -84,7 +84,7 @@ impl Way {
     }
 
     /// So many steps, one behind the other.
-    pub(crate) fn chain(&self, values: &UsmSlice<u32, usm::Device>, steps: usize) -> Graph {
+    pub(crate) fn chain(&self, values: &UsmSlice<u32, usm::DeviceOnly>, steps: usize) -> Graph {
         let graph = self.graph();
         (0..steps).for_each(|_| drop(graph.after_all_leaves().add(advance(values)).unwrap()));
         graph
@@ -106,7 +106,7 @@ impl Way {
         self.queue.wait().unwrap();
     }
 
-    pub(crate) fn device<T: Pod>(&self, data: &[T]) -> UsmSlice<T, usm::Device> {
+    pub(crate) fn device<T: Pod>(&self, data: &[T]) -> UsmSlice<T, usm::DeviceOnly> {
         let memory = self.context().alloc_device(data.len()).unwrap();
         self.queue.write(&memory, data).unwrap();
         memory

@@ -43,7 +43,7 @@ fn benches() -> Vec<Bench> {
 }
 
 impl Bench {
-    fn zeroes(&self) -> UsmSlice<u32, usm::Device> {
+    fn zeroes(&self) -> UsmSlice<u32, usm::DeviceOnly> {
         let memory = self.context.alloc_device::<u32>(LEN).unwrap();
         self.queue.fill(&memory, 0).unwrap();
         memory
@@ -61,7 +61,7 @@ impl Bench {
         self.queue.submit_graph(executable).unwrap();
     }
 
-    fn read<T: bytemuck::Pod>(&self, memory: &UsmSlice<T, usm::Device>) -> Vec<T> {
+    fn read<T: bytemuck::Pod>(&self, memory: &UsmSlice<T, usm::DeviceOnly>) -> Vec<T> {
         self.queue.read(memory).unwrap()
     }
 
@@ -76,7 +76,7 @@ fn counted(first: u32, count: usize) -> Vec<u32> {
     (first..).take(count).chain(std::iter::repeat(0)).take(LEN).collect()
 }
 
-fn numbered(memory: &UsmSlice<u32, usm::Device>, first: u32) -> Command {
+fn numbered(memory: &UsmSlice<u32, usm::DeviceOnly>, first: u32) -> Command {
     Command::parallel_for(LEN, number(memory, first))
 }
 

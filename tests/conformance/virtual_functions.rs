@@ -87,7 +87,7 @@ fn vf_bas_008_abstract_base_and_barriers() {
 }
 
 /// A tool, a hammer and a saw of sizes 2, 3 and 4.
-fn make_tools(queue: &Queue) -> UsmSlice<i8, oclave::usm::Device> {
+fn make_tools(queue: &Queue) -> UsmSlice<i8, oclave::usm::DeviceOnly> {
     let memory = queue.context().alloc_device::<i8>(48).unwrap();
     queue.single_task(vf::make_tool(&memory, 0, 2)).unwrap();
     queue.single_task(vf::make_hammer(&memory, 1, 3)).unwrap();

@@ -42,7 +42,7 @@ enum Kind {
 
 struct Bench {
     bundle: KernelBundle,
-    lanes: [[UsmSlice<u8, usm::Device>; 2]; LANES],
+    lanes: [[UsmSlice<u8, usm::DeviceOnly>; 2]; LANES],
 }
 
 impl Bench {
@@ -60,7 +60,12 @@ impl Bench {
         self.lanes.iter().flatten().map(|memory| queue.read(memory).unwrap()).collect()
     }
 
-    fn part(&self, choice: &mut Choice, memory: (usize, usize), size: usize) -> UsmSlice<u8, usm::Device> {
+    fn part(
+        &self,
+        choice: &mut Choice,
+        memory: (usize, usize),
+        size: usize,
+    ) -> UsmSlice<u8, usm::DeviceOnly> {
         let align = choice.of(&[1, 4, 16]);
         let start = choice.below((BYTES - size) / align + 1) * align;
         self.lanes[memory.0][memory.1].slice(start..start + size).unwrap()

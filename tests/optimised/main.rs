@@ -24,7 +24,7 @@ fn queue() -> Option<Queue> {
     Some(Queue::new(&common::context()?).unwrap())
 }
 
-fn upload<T: Pod>(queue: &Queue, data: &[T]) -> UsmSlice<T, usm::Device> {
+fn upload<T: Pod>(queue: &Queue, data: &[T]) -> UsmSlice<T, usm::DeviceOnly> {
     let memory = queue.context().alloc_device::<T>(data.len()).unwrap();
     queue.write(&memory, data).unwrap();
     memory

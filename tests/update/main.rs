@@ -202,7 +202,7 @@ proptest! {
 fn chain(
     context: &Context,
     strategy: ReplayStrategy,
-) -> (Vec<Node>, DynamicParameter<u32>, UsmSlice<u32, usm::Device>, ExecutableGraph) {
+) -> (Vec<Node>, DynamicParameter<u32>, UsmSlice<u32, usm::DeviceOnly>, ExecutableGraph) {
     let graph = Graph::new(context, context.device()).unwrap();
     let value = context.alloc_device::<u32>(1).unwrap();
     let addend = DynamicParameter::new(&graph, 1_u32);

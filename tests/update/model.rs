@@ -218,10 +218,10 @@ impl Fixed {
 /// Memory and parameters of a test, and the commands for its operations.
 pub(crate) struct Bench {
     pub(crate) graph: Graph,
-    pub(crate) cells: Vec<Vec<UsmSlice<u32, usm::Device>>>,
+    pub(crate) cells: Vec<Vec<UsmSlice<u32, usm::DeviceOnly>>>,
     pub(crate) sums: [Arc<AtomicU32>; LANES],
     pub(crate) values: Vec<DynamicParameter<u32>>,
-    pub(crate) places: Vec<DynamicParameter<UsmSlice<u32, usm::Device>>>,
+    pub(crate) places: Vec<DynamicParameter<UsmSlice<u32, usm::DeviceOnly>>>,
 }
 
 impl Bench {
@@ -230,7 +230,7 @@ impl Bench {
         Self::with_cells(context, (0..LANES).map(lane).collect())
     }
 
-    pub(crate) fn with_cells(context: &Context, cells: Vec<Vec<UsmSlice<u32, usm::Device>>>) -> Self {
+    pub(crate) fn with_cells(context: &Context, cells: Vec<Vec<UsmSlice<u32, usm::DeviceOnly>>>) -> Self {
         let graph = Graph::new(context, context.device()).unwrap();
         let values = (0..LANES).map(|_| DynamicParameter::new(&graph, 1_u32)).collect();
         let places =

@@ -83,7 +83,7 @@ enum Cause {
     Other,
     /// See [`Error::busy_in_task`].
     BusyInTask,
-    /// See [`Error::of_dependent`].
+    /// See [`MakeError::of_dependent`].
     Dependency,
 }
 
@@ -101,11 +101,50 @@ struct Inner {
     source: Option<Arc<dyn std::error::Error + Send + Sync>>,
 }
 
-impl Error {
+/// How the library makes errors. It is a trait so that the functions of [`Error`] are those that
+/// users need: this crate's users import it, and `oclave` does not export it.
+pub trait MakeError: Sized {
     /// An error of a kind with a message (lower case, no full stop).
+    fn new(kind: ErrorKind, message: impl Into<String>) -> Self;
+
+    /// Shorthand for [`ErrorKind::Invalid`].
+    fn invalid(message: impl Into<String>) -> Self;
+
+    /// Something that must be there by construction and is not.
+    fn bug(what: impl std::fmt::Display) -> Self;
+
+    /// A failed OpenCL call. The kind follows from the code.
+    fn cl(call: &'static str, code: i32) -> Self;
+
+    /// Replaces the kind, where the place knows better than the code.
+    fn with_kind(self, kind: ErrorKind) -> Self;
+
+    /// Replaces the message.
+    fn with_message(self, message: impl Into<String>) -> Self;
+
+    /// Whether it is that of [`Error::busy_in_task`].
+    fn is_busy_in_task(&self) -> bool;
+
+    /// The error of a command that does not run because one that it depends on failed with this. Of
+    /// a chain of them the root stays the cause.
+    fn of_dependent(&self) -> Self;
+
+    /// Puts a place in front of those already known (`kernel `saxpy``, `argument 1 (`x`)`).
+    fn at(self, place: impl Into<String>) -> Self;
+
+    /// What the user can do.
+    fn remedy(self, remedy: impl Into<String>) -> Self;
+
+    /// The compiler's or linker's words.
+    fn with_build_log(self, log: impl Into<String>) -> Self;
+
+    /// The error underneath.
+    fn with_source(self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self;
+}
+
+impl MakeError for Error {
     #[cold]
-    #[doc(hidden)]
-    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+    fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self(Box::new(Inner {
             kind,
             cause: Cause::Other,
@@ -118,62 +157,39 @@ impl Error {
         }))
     }
 
-    /// Shorthand for [`ErrorKind::Invalid`].
     #[cold]
-    #[doc(hidden)]
-    pub fn invalid(message: impl Into<String>) -> Self {
+    fn invalid(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Invalid, message)
     }
 
-    /// Something that must be there by construction and is not.
     #[cold]
-    #[doc(hidden)]
-    pub fn bug(what: impl std::fmt::Display) -> Self {
+    fn bug(what: impl std::fmt::Display) -> Self {
         debug_assert!(false, "{what}");
         Self::new(ErrorKind::Runtime, format!("{what}")).remedy("this is a bug in oclave: please report it")
     }
 
-    /// A failed OpenCL call. The kind follows from the code.
     #[cold]
-    #[doc(hidden)]
-    pub fn cl(call: &'static str, code: i32) -> Self {
+    fn cl(call: &'static str, code: i32) -> Self {
         let mut error = Self::new(kind_of_code(code), "the driver refused");
         error.0.call = Some((call, code));
         error
     }
 
-    /// Replaces the kind, where the place knows better than the code.
-    #[doc(hidden)]
-    pub fn with_kind(mut self, kind: ErrorKind) -> Self {
+    fn with_kind(mut self, kind: ErrorKind) -> Self {
         self.0.kind = kind;
         self
     }
 
-    /// Replaces the message.
-    #[doc(hidden)]
-    pub fn with_message(mut self, message: impl Into<String>) -> Self {
+    fn with_message(mut self, message: impl Into<String>) -> Self {
         self.0.message = message.into();
         self
     }
 
-    /// Memory is accessed by a host task: the command can be deferred until it no longer is.
-    #[cold]
-    pub(crate) fn busy_in_task() -> Self {
-        let mut error = Self::invalid("the memory is being accessed by a host task");
-        error.0.cause = Cause::BusyInTask;
-        error.remedy("drop the guard of `read` or `write` first")
-    }
-
-    /// Whether it is that of [`Error::busy_in_task`].
-    #[doc(hidden)]
-    pub fn is_busy_in_task(&self) -> bool {
+    fn is_busy_in_task(&self) -> bool {
         self.0.cause == Cause::BusyInTask
     }
 
-    /// The error of a command that does not run because one that it depends on failed with this. Of
-    /// a chain of them the root stays the cause.
-    #[doc(hidden)]
-    pub fn of_dependent(&self) -> Self {
+    fn of_dependent(&self) -> Self {
         if self.0.cause == Cause::Dependency {
             return self.clone();
         }
@@ -183,32 +199,34 @@ impl Error {
         error
     }
 
-    /// Puts a place in front of those already known (`kernel `saxpy``, `argument 1 (`x`)`).
-    #[doc(hidden)]
-    pub fn at(mut self, place: impl Into<String>) -> Self {
+    fn at(mut self, place: impl Into<String>) -> Self {
         self.0.place.insert(0, place.into());
         self
     }
 
-    /// What the user can do.
-    #[doc(hidden)]
-    pub fn remedy(mut self, remedy: impl Into<String>) -> Self {
+    fn remedy(mut self, remedy: impl Into<String>) -> Self {
         self.0.remedy = Some(remedy.into());
         self
     }
 
-    /// The compiler's or linker's words.
-    #[doc(hidden)]
-    pub fn with_build_log(mut self, log: impl Into<String>) -> Self {
+    fn with_build_log(mut self, log: impl Into<String>) -> Self {
         self.0.build_log = Some(log.into());
         self
     }
 
-    /// The error underneath.
-    #[doc(hidden)]
-    pub fn with_source(mut self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+    fn with_source(mut self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         self.0.source = Some(Arc::from(source.into()));
         self
+    }
+}
+
+impl Error {
+    /// Memory is accessed by a host task: the command can be deferred until it no longer is.
+    #[cold]
+    pub(crate) fn busy_in_task() -> Self {
+        let mut error = Self::invalid("the memory is being accessed by a host task");
+        error.0.cause = Cause::BusyInTask;
+        error.remedy("drop the guard of `read` or `write` first")
     }
 
     /// What kind of error it is.

@@ -24,8 +24,9 @@ mod lifetime;
 mod objects;
 mod pointers;
 mod prepared;
+pub mod sync;
 
-pub use error::{Error, ErrorKind, Result};
+pub use error::{Error, ErrorKind, MakeError, Result};
 pub use facts::capabilities::{
     Capabilities, CommandBufferSupport, Limits, MemoryKind, MemorySupport, MutableDispatchSupport,
     SvmSupport, UsmSupport,
@@ -40,11 +41,13 @@ pub use facts::platform::{Platform, loader_name};
 pub use facts::version::Version;
 pub(crate) use ffi::api::Api;
 pub use ffi::ext::spirv_queries::SpirvQueries;
+pub use ffi::hook;
 pub(crate) use ffi::loader::api;
 #[cfg(feature = "record")]
 pub use ffi::record;
-pub use ffi::{ext, hook, info, loader, table};
-pub use lifetime::{exit, fault, host, loan, prints, retired, slots, spare, task_memory, usm};
+pub(crate) use ffi::{ext, info, loader, table};
+pub use lifetime::{borrowed_host, exit, fault, free_pool, host, prints, task_memory, usm};
+pub(crate) use lifetime::{deferred_free, queue_bits};
 pub use objects::native;
 pub use objects::user_event::UserEvent;
 pub use objects::{context, event, image, kernel, mem, program, queue, wait_list};

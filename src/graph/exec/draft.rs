@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use oclave_image::passes::interpreter::{InterpreterArgumentKind, OwnTask, TaskRecord};
 
+use crate::MakeError as _;
 use crate::command::{Argument, CommandKind, Form, KernelForm};
 use crate::driver::usm::Allocation;
 use crate::graph::plan::eligibility::LOCAL_ALIGN;

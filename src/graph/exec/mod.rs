@@ -1,30 +1,16 @@
-//! Executable graphs: plans that became prepared commands.
+//! Nodes as prepared steps, and how these are put on queues. What is prepared is decided by
+//! `plan` and `tune`.
 //!
 //! ```text
-//! options.rs     what users choose; finalizer.rs how they do; executable.rs their handle
-//! survey.rs      what the interpreter can do with commands: numbers for planning
-//! prepare.rs     a plan → prepared steps; list.rs, draft.rs their tasks
-//! partition.rs   one partition for the device
-//! refresh.rs     what is due for a submission; versions.rs what deferred submissions must not see
-//! strategy/      the ways to put its steps on queues
-//! command.rs     an executable as a command
-//! submit.rs      how graphs with host tasks are submitted
-//! race.rs        the first replays run by several plans in turn
-//! background.rs  interpreter programs that are built meanwhile
+//! options.rs     what users choose
+//! prepare.rs     a plan → prepared steps; tasks.rs, draft.rs the tasks of task lists
+//! partition.rs   one partition for the device: its steps, and their runs one after the other
+//! strategy/      the ways to put steps on queues
 //! ```
 
-pub(super) mod background;
-pub(super) mod command;
 pub(super) mod draft;
-pub(super) mod executable;
-pub(super) mod finalizer;
-pub(super) mod list;
 pub(super) mod options;
 pub(super) mod partition;
 pub(super) mod prepare;
-pub(super) mod race;
-pub(super) mod refresh;
 pub(super) mod strategy;
-pub(super) mod submit;
-pub(super) mod survey;
-pub(super) mod versions;
+pub(super) mod tasks;

@@ -40,7 +40,7 @@ pub enum ReplayStrategy {
 }
 
 impl ReplayStrategy {
-    /// What it comes down to on a device.
+    /// The strategy that it means on a device.
     pub(crate) fn on(self, device: &Device) -> Self {
         let has_buffers = device.capabilities().command_buffer.is_some();
         match self {
@@ -52,4 +52,10 @@ impl ReplayStrategy {
             chosen => chosen,
         }
     }
+}
+
+/// What the environment says of
+/// [`ContextBuilder::graph_interpreter`](crate::ContextBuilder::graph_interpreter).
+pub(crate) fn interpreter_of_environment() -> Option<bool> {
+    crate::environment::switch("OCLAVE_GRAPH_INTERPRETER")
 }

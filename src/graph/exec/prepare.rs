@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use super::list::Tasks;
 use super::options::Options;
+use super::tasks::Tasks;
+use crate::MakeError as _;
 use crate::driver::sequence::{NO_LABEL, Sequence};
+use crate::graph::plan::commands::Commands;
 use crate::graph::plan::flatten::Flat;
 use crate::graph::plan::unit::{LaunchReasons, PartitionPlan, Run, Unit};
 use crate::program::InterpreterProgram;
@@ -13,9 +15,9 @@ use crate::{Error, NodeType, Queue, Result};
 /// Joins are left out where that makes at most so many edges more.
 const FEW_EDGES: usize = 64;
 
-/// Where a node went.
+/// What a node was prepared as.
 #[derive(Debug, Clone)]
-pub(crate) struct Place {
+pub(crate) struct Location {
     pub(crate) partition: u32,
     pub(crate) step: Steps,
 }
@@ -34,6 +36,7 @@ pub(crate) enum Steps {
 #[derive(Clone, Copy)]
 pub(crate) struct Source<'a> {
     pub(crate) flat: &'a Flat,
+    pub(crate) commands: &'a Commands,
     pub(crate) nodes: &'a [u32],
     pub(crate) partition: u32,
     /// Of the context and device.
@@ -51,17 +54,17 @@ pub(crate) struct PreparedPart {
 }
 
 /// The prepared commands of a plan, each with the steps that it waits for; a task list is one step.
-/// `places` tells where the nodes went, `programs` are those of the plan.
+/// `locations` gets what the nodes became, `programs` are those of the plan.
 ///
 /// Nodes that do nothing become no step, unless they replace many edges. Between a hundred nodes
 /// and a hundred others, one join is cheaper than ten thousand edges.
 pub(in crate::graph) fn prepare(
     source: Source<'_>,
-    places: &mut [Option<Place>],
+    locations: &mut [Option<Location>],
     plan: PartitionPlan,
     programs: &[Arc<InterpreterProgram>],
 ) -> Result<PreparedPart> {
-    let mut steps = Builder::new(source, places);
+    let mut steps = Builder::new(source, locations);
     let mut tasks = (plan.tasks > 0).then(|| Tasks::new(programs.to_vec(), plan.tasks, plan.cap_ns));
     for unit in &plan.units {
         match (unit, &mut tasks) {
@@ -77,43 +80,42 @@ struct Builder<'a> {
     source: Source<'a>,
     /// By place among the nodes: how many of them wait for it.
     successors: Vec<u32>,
-    places: &'a mut [Option<Place>],
+    locations: &'a mut [Option<Location>],
     sequence: Sequence,
     /// Scratch.
     waits: Vec<u32>,
 }
 
 impl<'a> Builder<'a> {
-    fn new(source: Source<'a>, places: &'a mut [Option<Place>]) -> Self {
+    fn new(source: Source<'a>, locations: &'a mut [Option<Location>]) -> Self {
         let sequence = Sequence::new(source.queue.context().driver(), source.queue.device());
         let successors = successors(source);
-        Self { source, successors, places, sequence, waits: Vec::new() }
+        Self { source, successors, locations, sequence, waits: Vec::new() }
     }
 
     fn add(&mut self, node: u32) -> Result<()> {
         let index = node as usize;
-        let flat = self.source.flat;
-        let command = flat.command(index).ok_or_else(|| no_node(node))?;
-        let origin = flat.origin(index);
+        let command = self.source.commands.get(index).ok_or_else(|| no_node(node))?;
+        let origin = self.source.flat.origin(index);
         let step = command.step(self.source.queue).map_err(|error| error.at(format!("node {origin}")))?;
         self.find_waits(&[node], None);
         let behind = find(self.source.nodes, node).and_then(|at| self.successors.get(at));
         let behind = *behind.ok_or_else(|| no_node(node))? as usize;
         // What runs nothing now may be given something to run.
-        let may_grow = self.source.options.updatable && NodeType::of(command).is_updatable();
-        let place = match step.is_join() && !may_grow && is_left_out(self.waits.len(), behind) {
+        let may_grow = self.source.options.updatable && NodeType::of(&command).is_updatable();
+        let step = match step.is_join() && !may_grow && is_left_out(self.waits.len(), behind) {
             true => Steps::Left(self.waits.as_slice().into()),
             false => Steps::One(self.sequence.push(step, &self.waits, origin)?),
         };
-        self.put(node, place)
+        self.put(node, step)
     }
 
     fn add_list(&mut self, run: &Run, tasks: &mut Tasks) -> Result<()> {
         let id = self.sequence.len() as u32;
-        let flat = self.source.flat;
+        let Source { flat, commands, .. } = self.source;
         let command = |node: &u32| {
-            let command = flat.command(*node as usize).ok_or_else(|| no_node(*node))?;
-            Ok((flat.origin(*node as usize), &**command))
+            let command = commands.get(*node as usize).ok_or_else(|| no_node(*node))?;
+            Ok((flat.origin(*node as usize), command))
         };
         let commands = run.nodes.iter().map(command).collect::<Result<Vec<_>>>()?;
         let (step, tasks) = tasks.add(run, commands, self.source.queue, &mut self.sequence)?;
@@ -134,9 +136,9 @@ impl<'a> Builder<'a> {
         waits.clear();
         let mut tidy_at = 64;
         for wait in nodes.iter().flat_map(|node| self.source.flat.waits(*node as usize)) {
-            let place = self.places.get(*wait as usize).and_then(Option::as_ref);
-            let own_partition = place.filter(|place| place.partition == self.source.partition);
-            let steps = match own_partition.map(|place| &place.step) {
+            let location = self.locations.get(*wait as usize).and_then(Option::as_ref);
+            let own_partition = location.filter(|location| location.partition == self.source.partition);
+            let steps = match own_partition.map(|location| &location.step) {
                 Some(Steps::One(step) | Steps::Task { step, .. }) => std::slice::from_ref(step),
                 Some(Steps::Left(steps)) => steps,
                 None => continue,
@@ -151,8 +153,8 @@ impl<'a> Builder<'a> {
     }
 
     fn put(&mut self, node: u32, step: Steps) -> Result<()> {
-        let entry = self.places.get_mut(node as usize).ok_or_else(|| no_node(node))?;
-        *entry = Some(Place { partition: self.source.partition, step });
+        let entry = self.locations.get_mut(node as usize).ok_or_else(|| no_node(node))?;
+        *entry = Some(Location { partition: self.source.partition, step });
         Ok(())
     }
 }

@@ -5,12 +5,14 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command as Process, Stdio};
 
+use super::segments;
+use crate::MakeError as _;
 use crate::command::CommandKind;
 use crate::dag::NodeId;
-use crate::graph::exec::executable::ExecutableGraph;
+use crate::graph::executable::layout::Layout;
+use crate::graph::executable::prepared::Prepared;
 use crate::graph::model::describe::{details, title};
 use crate::graph::model::graph::Graph;
-use crate::graph::plan::flatten::Flat;
 use crate::{Error, ErrorKind, Result};
 
 /// How much a drawing says about a node.
@@ -56,51 +58,36 @@ impl Graph {
     }
 }
 
-impl ExecutableGraph {
-    /// The commands and their order in DOT, those of sub-graphs included; with a frame around the
-    /// nodes that one launch of the interpreter runs ([`segments`](Self::segments)). Numbers are
-    /// those of the nodes of the graph that it was made from.
-    pub fn to_dot(&self, detail: Detail) -> String {
-        let mut dot = format!("digraph executable_{} {{\n    node [shape=box];\n", self.id());
-        let segments = self.segments_of_flat();
-        let flat = &*self.settled();
-        let mut framed = vec![false; flat.len()];
-        for (number, (segment, nodes)) in segments.into_iter().enumerate() {
-            let _ = write!(dot, "    subgraph cluster_{number} {{\n    label=\"segment {number}: ");
-            let micros = segment.estimated_ns / 1000.0;
-            let (groups, size) = (segment.groups, segment.group_size);
-            let _ =
-                writeln!(dot, "{} nodes, {groups} × {size} work-items, about {micros:.0} µs\";", nodes.len());
-            for node in nodes {
-                if let Some(framed) = framed.get_mut(node as usize) {
-                    *framed = true;
-                }
-                flat_node(&mut dot, flat, node as usize, detail);
+/// An executable in DOT: see [`ExecutableGraph::to_dot`](crate::ExecutableGraph::to_dot).
+pub(super) fn of_executable(id: u64, layout: &Layout, prepared: &Prepared, detail: Detail) -> String {
+    let mut dot = format!("digraph executable_{id} {{\n    node [shape=box];\n");
+    let Layout { flat, .. } = layout;
+    let flat_node = |dot: &mut String, node: usize| {
+        if let Some(command) = prepared.commands.get(node) {
+            node_line(dot, (node, flat.origin(node) as usize), &command, detail);
+        }
+    };
+    let mut framed = vec![false; flat.len()];
+    for (number, (segment, nodes)) in segments::of_flat(layout, prepared).into_iter().enumerate() {
+        let _ = write!(dot, "    subgraph cluster_{number} {{\n    label=\"segment {number}: ");
+        let micros = segment.estimated_ns / 1000.0;
+        let (groups, size) = (segment.groups, segment.group_size);
+        let _ = writeln!(dot, "{} nodes, {groups} × {size} work-items, about {micros:.0} µs\";", nodes.len());
+        for node in nodes {
+            if let Some(framed) = framed.get_mut(node as usize) {
+                *framed = true;
             }
-            dot.push_str("    }\n");
+            flat_node(&mut dot, node as usize);
         }
-        let others = framed.iter().enumerate().filter(|(_, framed)| !**framed);
-        others.for_each(|(node, _)| flat_node(&mut dot, flat, node, detail));
-        for node in 0..flat.len() {
-            dot.extend(flat.waits(node).iter().map(|wait| format!("    n{wait} -> n{node};\n")));
-        }
-        dot.push_str("}\n");
-        dot
+        dot.push_str("    }\n");
     }
-
-    /// Writes a drawing to a file, as [`Graph::print`].
-    ///
-    /// # Errors
-    /// As there.
-    pub fn print(&self, path: impl AsRef<Path>, detail: Detail) -> Result<()> {
-        print(path.as_ref(), || self.to_dot(detail)).map_err(|error| self.at(error))
+    let others = framed.iter().enumerate().filter(|(_, framed)| !**framed);
+    others.for_each(|(node, _)| flat_node(&mut dot, node));
+    for node in 0..flat.len() {
+        dot.extend(flat.waits(node).iter().map(|wait| format!("    n{wait} -> n{node};\n")));
     }
-}
-
-fn flat_node(dot: &mut String, flat: &Flat, node: usize, detail: Detail) {
-    if let Some(command) = flat.command(node) {
-        node_line(dot, (node, flat.origin(node) as usize), command, detail);
-    }
+    dot.push_str("}\n");
+    dot
 }
 
 /// A node by its name, with its number on it.
@@ -113,7 +100,7 @@ fn node_line(dot: &mut String, (name, number): (usize, usize), command: &Command
     dot.push_str("\"];\n");
 }
 
-fn print(path: &Path, dot: impl FnOnce() -> String) -> Result<()> {
+pub(super) fn print(path: &Path, dot: impl FnOnce() -> String) -> Result<()> {
     let place = |error: Error| error.at(format!("printing to {}", path.display()));
     let bytes = match path.extension().and_then(|ending| ending.to_str()) {
         Some("dot") => dot().into_bytes(),

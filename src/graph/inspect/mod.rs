@@ -1,6 +1,7 @@
 //! What users can see of graphs.
 
 pub(super) mod dot;
+mod executable;
 pub(super) mod partitions;
 pub(super) mod segments;
 pub(super) mod support;

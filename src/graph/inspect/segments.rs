@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::ExecutableGraph;
 use crate::graph::exec::prepare::Steps;
+use crate::graph::executable::layout::Layout;
+use crate::graph::executable::prepared::Prepared;
 
 /// Nodes that one launch of the interpreter runs
 /// ([`ReplayStrategy::Interpreter`](crate::ReplayStrategy::Interpreter)); from
-/// [`ExecutableGraph::segments`].
+/// [`ExecutableGraph::segments`](crate::ExecutableGraph::segments).
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct SegmentInfo {
@@ -25,7 +26,8 @@ pub struct SegmentInfo {
     pub estimated_ns: f64,
 }
 
-/// Nodes that are no part of a segment; from [`ExecutableGraph::not_interpreted`].
+/// Nodes that are no part of a segment; from
+/// [`ExecutableGraph::not_interpreted`](crate::ExecutableGraph::not_interpreted).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NotInterpreted {
@@ -35,65 +37,62 @@ pub struct NotInterpreted {
     pub reason: String,
 }
 
-impl ExecutableGraph {
-    /// The launches of the interpreter, and what they run; none where it is not used.
-    pub fn segments(&self) -> Vec<SegmentInfo> {
-        let segments = self.segments_of_flat();
-        let flat = self.flat();
-        let number = |node: u32| flat.origin(node as usize) as usize;
-        let info = |(info, nodes): (SegmentInfo, Vec<u32>)| SegmentInfo {
-            nodes: nodes.into_iter().map(number).collect(),
-            ..info
-        };
-        segments.into_iter().map(info).collect()
-    }
+pub(super) fn all(layout: &Layout, prepared: &Prepared) -> Vec<SegmentInfo> {
+    let number = |node: u32| layout.flat.origin(node as usize) as usize;
+    let info = |(info, nodes): (SegmentInfo, Vec<u32>)| SegmentInfo {
+        nodes: nodes.into_iter().map(number).collect(),
+        ..info
+    };
+    of_flat(layout, prepared).into_iter().map(info).collect()
+}
 
-    /// The segments, each with its nodes in the flat graph.
-    pub(in crate::graph) fn segments_of_flat(&self) -> Vec<(SegmentInfo, Vec<u32>)> {
-        let mut all: Vec<(SegmentInfo, Vec<u32>)> = Vec::new();
-        self.each_part(|partition, nodes, part| {
-            let Some(tasks) = &part.steps.tasks else { return };
-            let first = all.len();
-            all.extend(tasks.segments().iter().map(|segment| {
-                let info = SegmentInfo {
-                    partition,
-                    nodes: Vec::new(),
-                    groups: segment.launch.groups,
-                    group_size: segment.launch.shape.items(),
-                    estimated_ns: segment.cost_ns,
-                };
-                (info, vec![u32::MAX; segment.launch.count as usize])
-            }));
-            for node in nodes {
-                let Some(Steps::Task { task, .. }) = self.place(*node) else { continue };
-                let Some((segment, place)) = tasks.find(task) else { continue };
-                let nodes = all.get_mut(first + segment).map(|(_, nodes)| nodes);
-                if let Some(entry) = nodes.and_then(|nodes| nodes.get_mut(place)) {
-                    *entry = *node;
-                }
-            }
-        });
-        // Places without a task.
-        all.iter_mut().for_each(|(_, nodes)| nodes.retain(|node| *node != u32::MAX));
-        all
-    }
-
-    /// The nodes that the interpreter does not run, by the reason why, host tasks left out. Where
-    /// it is not used at all these are all nodes.
-    pub fn not_interpreted(&self) -> Vec<NotInterpreted> {
-        let mut nodes: BTreeMap<String, BTreeSet<usize>> = BTreeMap::new();
-        self.each_part(|_, all, part| {
-            for node in all {
-                if let Some(Steps::One(_)) = self.place(*node) {
-                    let origin = self.flat().origin(*node as usize);
-                    nodes.entry(part.steps.launched.of(origin)).or_default().insert(origin as usize);
-                }
-            }
-        });
-        let info = |(reason, nodes): (String, BTreeSet<usize>)| NotInterpreted {
-            nodes: nodes.into_iter().collect(),
-            reason,
+/// The segments, each with its nodes in the flat graph.
+pub(super) fn of_flat(layout: &Layout, prepared: &Prepared) -> Vec<(SegmentInfo, Vec<u32>)> {
+    let mut all: Vec<(SegmentInfo, Vec<u32>)> = Vec::new();
+    for (number, (partition, part)) in layout.partitions.iter().zip(&prepared.parts).enumerate() {
+        let Some(tasks) = part.as_ref().and_then(|part| part.tuned.exec.steps.tasks.as_ref()) else {
+            continue;
         };
-        nodes.into_iter().map(info).collect()
+        let first = all.len();
+        all.extend(tasks.segments().iter().map(|segment| {
+            let info = SegmentInfo {
+                partition: number,
+                nodes: Vec::new(),
+                groups: segment.launch.groups,
+                group_size: segment.launch.shape.items(),
+                estimated_ns: segment.cost_ns,
+            };
+            (info, vec![u32::MAX; segment.launch.count as usize])
+        }));
+        for node in &partition.nodes {
+            let Some(Steps::Task { task, .. }) = prepared.steps(*node) else { continue };
+            let Some((segment, place)) = tasks.find(*task) else { continue };
+            let nodes = all.get_mut(first + segment).map(|(_, nodes)| nodes);
+            if let Some(entry) = nodes.and_then(|nodes| nodes.get_mut(place)) {
+                *entry = *node;
+            }
+        }
     }
+    // Places without a task.
+    all.iter_mut().for_each(|(_, nodes)| nodes.retain(|node| *node != u32::MAX));
+    all
+}
+
+pub(super) fn not_interpreted(layout: &Layout, prepared: &Prepared) -> Vec<NotInterpreted> {
+    let mut nodes: BTreeMap<String, BTreeSet<usize>> = BTreeMap::new();
+    for (partition, part) in layout.partitions.iter().zip(&prepared.parts) {
+        let Some(part) = part else { continue };
+        for node in &partition.nodes {
+            if let Some(Steps::One(_)) = prepared.steps(*node) {
+                let origin = layout.flat.origin(*node as usize);
+                let reason = part.tuned.exec.steps.launched.of(origin);
+                nodes.entry(reason).or_default().insert(origin as usize);
+            }
+        }
+    }
+    let info = |(reason, nodes): (String, BTreeSet<usize>)| NotInterpreted {
+        nodes: nodes.into_iter().collect(),
+        reason,
+    };
+    nodes.into_iter().map(info).collect()
 }

@@ -1,8 +1,7 @@
 //! What a device does for graphs.
 
 use crate::Device;
-use crate::graph::exec::options::ReplayStrategy;
-use crate::graph::exec::partition::interpreter_of_environment;
+use crate::graph::exec::options::{ReplayStrategy, interpreter_of_environment};
 
 /// How graphs are run on a device (`sycl_ext_oneapi_graph`, section 7.3, aspects `ext_oneapi_graph`
 /// and `ext_oneapi_limited_graph`), by contexts for which

@@ -4,15 +4,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use super::partitions::PartitionInfo;
+use crate::MakeError as _;
 use crate::driver::step::Step;
-use crate::graph::exec::executable::ExecutableGraph;
 use crate::graph::exec::options::ReplayStrategy;
-use crate::graph::exec::partition::PartitionState;
 use crate::graph::exec::prepare::Steps;
+use crate::graph::executable::layout::Layout;
+use crate::graph::executable::part::Part;
+use crate::graph::executable::prepared::Prepared;
 use crate::graph::model::describe::title;
 use crate::{Error, Event, Profiling, Result};
 
-/// When the commands of one submission of a graph ran; from [`ExecutableGraph::timeline`].
+/// When the commands of one submission of a graph ran; from
+/// [`ExecutableGraph::timeline`](crate::ExecutableGraph::timeline).
 #[derive(Debug, Clone)]
 pub struct Timeline {
     graph: u64,
@@ -125,118 +128,118 @@ fn escaped(text: &str) -> String {
     })
 }
 
-impl ExecutableGraph {
-    /// When each command ran in the submission that the event is of, which must have ended. With
-    /// [`ReplayStrategy::Enqueue`](crate::ReplayStrategy::Enqueue) node by node, with command
-    /// buffers from their begin to their end.
-    ///
-    /// Ask before the next submission: that may be of other segments, made after an update, or with
-    /// an interpreter program that was being built.
-    ///
-    /// # Errors
-    /// [`Invalid`](crate::ErrorKind::Invalid) when the event is of something else, or the segments
-    /// are others by now; [`Profiling`](crate::ErrorKind::Profiling) when the graph was finalized
-    /// without [`profiling`](crate::Finalizer::profiling), the queue was built without it, or the
-    /// submission has not ended.
-    pub fn timeline(&self, event: &Event) -> Result<Timeline> {
-        let partitions = self.partitions();
-        let events: &[Event] = match event.parts_of(self.id()) {
-            Some(parts) => parts,
-            None if self.is_one_device_part() => std::slice::from_ref(event),
-            None if partitions.is_empty() => &[],
-            None => return Err(self.not_of_this()),
-        };
-        // Where the queue that it was submitted to is without profiling, or it has not ended.
-        event.profiling().map_err(|error| self.at(error))?;
-        let waits: Vec<Vec<usize>> = partitions.iter().map(|partition| partition.after.clone()).collect();
-        let mut nodes = Vec::new();
-        for (index, (partition, event)) in partitions.into_iter().zip(events).enumerate() {
-            match partition.strategy {
-                None => nodes.push(NodeTimes {
-                    name: "host_task".to_owned(),
-                    nodes: partition.nodes,
-                    partition: index,
-                    on_host: true,
-                    times: event.profiling()?,
-                }),
-                Some(_) => self.add_measured(index, partition, event, &mut nodes)?,
-            }
-        }
-        Ok(Timeline { graph: self.id(), host_shift_ns: host_shift(&nodes, &waits), nodes })
-    }
+/// A partition, with what is measured of it.
+pub(super) struct TimedPart {
+    info: PartitionInfo,
+    /// `None` for a host task.
+    sequence: Option<TimedSequence>,
+}
 
-    fn add_measured(
-        &self,
-        index: usize,
-        partition: PartitionInfo,
-        event: &Event,
-        nodes: &mut Vec<NodeTimes>,
-    ) -> Result<()> {
-        let (sequence, each, commands) = self.commands_of(index);
-        if commands.is_empty() {
-            return Ok(());
-        }
-        let Some(measured) = event.measured().filter(|measured| measured.sequence == sequence) else {
-            return Err(self.not_of_this());
+struct TimedSequence {
+    id: u64,
+    /// Whether each command is measured for itself.
+    by_command: bool,
+    /// For each command the numbers of its nodes, and what it is.
+    commands: Vec<(Vec<usize>, String)>,
+}
+
+impl TimedPart {
+    pub(super) fn all(layout: &Layout, prepared: &Prepared) -> Vec<Self> {
+        let timed = |(index, info)| {
+            let sequence = prepared.part(index).map(|part| TimedSequence {
+                id: part.tuned.exec.steps.sequence.id(),
+                by_command: part.tuned.exec.replay.strategy() == ReplayStrategy::Enqueue,
+                commands: commands_of(index, part, layout, prepared),
+            });
+            Self { info, sequence }
         };
-        match each {
-            true => {
-                for ((of_step, name), event) in commands.into_iter().zip(&measured.events) {
-                    let times = event.profiling()?;
-                    nodes.push(NodeTimes { nodes: of_step, name, partition: index, on_host: false, times });
-                }
-            }
-            false => nodes.push(NodeTimes {
-                name: "command buffers".to_owned(),
-                nodes: partition.nodes,
+        PartitionInfo::all(layout, prepared).into_iter().enumerate().map(timed).collect()
+    }
+}
+
+/// When each command ran in the submission that the event is of, of the graph with this number: see
+/// [`ExecutableGraph::timeline`](crate::ExecutableGraph::timeline).
+pub(super) fn of_event(id: u64, parts: Vec<TimedPart>, event: &Event) -> Result<Timeline> {
+    let events: &[Event] = match (event.parts_of(id), parts.as_slice()) {
+        (Some(events), _) => events,
+        (None, [TimedPart { sequence: Some(_), .. }]) => std::slice::from_ref(event),
+        (None, []) => &[],
+        (None, _) => return Err(not_of_this()),
+    };
+    // Where the queue that it was submitted to is without profiling, or it has not ended.
+    event.profiling()?;
+    let waits: Vec<Vec<usize>> = parts.iter().map(|part| part.info.after.clone()).collect();
+    let mut nodes = Vec::new();
+    for (index, (TimedPart { info, sequence }, event)) in parts.into_iter().zip(events).enumerate() {
+        match sequence {
+            None => nodes.push(NodeTimes {
+                name: "host_task".to_owned(),
+                nodes: info.nodes,
                 partition: index,
-                on_host: false,
+                on_host: true,
                 times: event.profiling()?,
             }),
+            Some(sequence) => add_measured(index, info, sequence, event, &mut nodes)?,
         }
-        Ok(())
     }
+    Ok(Timeline { graph: id, host_shift_ns: host_shift(&nodes, &waits), nodes })
+}
 
-    /// The number of a part's sequence, whether each command of it is measured for itself, and for
-    /// each command the numbers of its nodes and what it is.
-    fn commands_of(&self, index: usize) -> (u64, bool, Vec<(Vec<usize>, String)>) {
-        let state = self.state();
-        let Some(Some(PartitionState { exec: part, .. })) = state.device.get(index) else {
-            return (u64::MAX, false, Vec::new());
-        };
-        let nodes = self
-            .inner()
-            .partitions
-            .get(index)
-            .map(|partition| partition.nodes.as_slice())
-            .unwrap_or_default();
-        let flat = self.flat();
-        let mut steps: Vec<(Vec<usize>, String)> =
-            vec![(Vec::new(), String::new()); part.steps.sequence.len()];
-        for node in nodes {
-            let (Some(Steps::One(step) | Steps::Task { step, .. }), Some(command)) =
-                (self.place(*node), flat.command(*node as usize))
-            else {
-                continue;
-            };
-            if let Some((nodes, name)) = steps.get_mut(step as usize) {
-                nodes.push(flat.origin(*node as usize) as usize);
-                *name = match nodes.len() {
-                    1 => title(command),
-                    count => format!("segment of {count} nodes"),
-                };
+fn add_measured(
+    index: usize,
+    info: PartitionInfo,
+    TimedSequence { id, by_command, commands }: TimedSequence,
+    event: &Event,
+    nodes: &mut Vec<NodeTimes>,
+) -> Result<()> {
+    if commands.is_empty() {
+        return Ok(());
+    }
+    let measured = event.measured().filter(|measured| measured.sequence == id);
+    let measured = measured.ok_or_else(not_of_this)?;
+    match by_command {
+        true => {
+            for ((of_step, name), event) in commands.into_iter().zip(&measured.events) {
+                let times = event.profiling()?;
+                nodes.push(NodeTimes { nodes: of_step, name, partition: index, on_host: false, times });
             }
         }
-        let is_join = |index: usize| part.steps.sequence.step(index).is_none_or(Step::is_join);
-        let steps = steps.into_iter().enumerate().filter(|(index, _)| !is_join(*index));
-        let each = part.replay.strategy() == ReplayStrategy::Enqueue;
-        (part.steps.sequence.id(), each, steps.map(|(_, step)| step).collect())
+        false => nodes.push(NodeTimes {
+            name: "command buffers".to_owned(),
+            nodes: info.nodes,
+            partition: index,
+            on_host: false,
+            times: event.profiling()?,
+        }),
     }
+    Ok(())
+}
 
-    fn not_of_this(&self) -> Error {
-        self.at(Error::invalid("the event is not of a submission of this graph as it is prepared now")
-            .remedy("ask for the timeline of a submission before the graph is updated or submitted again"))
+/// For each command of a part the numbers of its nodes, and what it is.
+fn commands_of(index: usize, part: &Part, layout: &Layout, prepared: &Prepared) -> Vec<(Vec<usize>, String)> {
+    let sequence = &part.tuned.exec.steps.sequence;
+    let mut steps: Vec<(Vec<usize>, String)> = vec![(Vec::new(), String::new()); sequence.len()];
+    for node in layout.partitions.get(index).iter().flat_map(|partition| &partition.nodes) {
+        let (Some(Steps::One(step) | Steps::Task { step, .. }), Some(command)) =
+            (prepared.steps(*node), prepared.commands.get(*node as usize))
+        else {
+            continue;
+        };
+        if let Some((nodes, name)) = steps.get_mut(*step as usize) {
+            nodes.push(layout.flat.origin(*node as usize) as usize);
+            *name = match nodes.len() {
+                1 => title(&command),
+                count => format!("segment of {count} nodes"),
+            };
+        }
     }
+    let is_join = |index: usize| sequence.step(index).is_none_or(Step::is_join);
+    steps.into_iter().enumerate().filter(|(index, _)| !is_join(*index)).map(|(_, step)| step).collect()
+}
+
+fn not_of_this() -> Error {
+    Error::invalid("the event is not of a submission of this graph as it is prepared now")
+        .remedy("ask for the timeline of a submission before the graph is updated or submitted again")
 }
 
 /// What to add to the host's times such that no host task began before the end of what its

@@ -1,4 +1,4 @@
-//! Adding a node behind others.
+//! Adding a node after others.
 
 use std::sync::Arc;
 

@@ -90,7 +90,7 @@ pub(in crate::graph) fn title(command: &CommandKind) -> String {
     }
 }
 
-/// What is behind the title, line by line.
+/// The details below the title, line by line.
 pub(in crate::graph) fn details(command: &CommandKind) -> Vec<String> {
     match command {
         CommandKind::Kernel { range, call } => {

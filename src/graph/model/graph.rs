@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 
 use super::node::Node;
 use super::state::{GraphInner, Options};
+use crate::MakeError as _;
 use crate::dag::EdgeRefusal;
 use crate::{Context, Device, Error, Queue, Result};
 

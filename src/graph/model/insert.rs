@@ -6,6 +6,7 @@ use super::dynamics::Owner;
 use super::node::Node;
 use super::state::{GraphInner, NodeData, State};
 use super::tracks::{Role, TrackId};
+use crate::MakeError as _;
 use crate::command::{Command, CommandKind};
 use crate::dag::NodeId;
 use crate::memory::buffer::Requirement;
@@ -21,7 +22,7 @@ pub(in crate::graph) enum Origin {
 }
 
 impl GraphInner {
-    /// Adds a command behind the given nodes, the nodes of its events, those that its buffers make
+    /// Adds a command after the given nodes, the nodes of its events, those that its buffers make
     /// it wait for, and those that its queue does.
     pub(in crate::graph) fn insert(
         self: &Arc<Self>,
@@ -101,7 +102,7 @@ impl GraphInner {
         check().map_err(|error| self.at(error))
     }
 
-    /// The node behind the event of a command that was recorded to this graph.
+    /// The node of the event of a command that was recorded to this graph.
     pub(in crate::graph) fn node_of(&self, event: &Event) -> Result<NodeId> {
         if let Some(id) = self.recorded(event) {
             return Ok(id);
@@ -118,7 +119,7 @@ impl GraphInner {
         })
     }
 
-    /// The node behind an event, when it is of this graph.
+    /// The node of an event, when it is of this graph.
     pub(in crate::graph) fn recorded(&self, event: &Event) -> Option<NodeId> {
         let recorded = event.recorded()?;
         recorded.is_of(self).then(|| NodeId::new(recorded.node()))

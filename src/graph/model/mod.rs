@@ -1,7 +1,7 @@
 //! Graphs that are being built.
 //!
 //! ```text
-//! graph.rs, node.rs   the handles of users; builder.rs adds nodes behind others
+//! graph.rs, node.rs   the handles of users; builder.rs adds nodes after others
 //! state.rs            what the handles share
 //! insert.rs           command → node: checks, edges from events, buffers (hazards.rs) and queues (tracks.rs)
 //! record.rs           queues that give their commands to a graph

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::describe::NodeType;
 use super::state::GraphInner;
+use crate::MakeError as _;
 use crate::dag::NodeId;
 use crate::event::Recorded;
 use crate::{Error, Event, Result};

@@ -9,6 +9,7 @@ use super::insert::Origin;
 use super::state::GraphInner;
 use super::tracks::{OtherGraph, TrackId};
 use crate::Handles;
+use crate::MakeError as _;
 use crate::command::{Command, Recorder};
 use crate::event::{NodeOwner, Recorded};
 use crate::{Error, Event, Queue, Result};

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::dynamics::Changes;
 use super::state::GraphInner;
+use crate::MakeError as _;
 use crate::command::CommandKind;
 use crate::dag::Edges;
 use crate::dag::NodeId;
@@ -22,7 +23,7 @@ pub(crate) struct Frozen {
     pub(crate) commands: Vec<Arc<CommandKind>>,
     /// What the nodes depend on, in the order in which the edges were made.
     pub(crate) predecessors: Edges,
-    /// Each behind its predecessors.
+    /// Each after its predecessors.
     pub(crate) order: Vec<NodeId>,
 }
 

@@ -2,15 +2,17 @@
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::describe::title;
 use super::dynamics::{Dynamics, GroupId, Owner};
 use super::hazards::Hazards;
 use super::tracks::{TrackId, Tracks};
+use crate::MakeError as _;
 use crate::command::CommandKind;
 use crate::dag::{Dag, NodeId};
+use crate::driver::sync::{Mutex, MutexGuard};
 use crate::memory::buffer::Requirement;
 use crate::{Context, Device, Error};
 
@@ -83,7 +85,7 @@ impl GraphInner {
     }
 
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     pub(crate) fn at(&self, error: Error) -> Error {
@@ -112,7 +114,7 @@ impl fmt::Debug for GraphInner {
 }
 
 impl State {
-    /// Adds a node behind others, and notes what it does to parts of buffers.
+    /// Adds a node after others, and notes what it does to parts of buffers.
     pub(in crate::graph) fn link(
         &mut self,
         data: NodeData,

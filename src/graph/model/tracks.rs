@@ -12,7 +12,7 @@ use crate::dag::NodeId;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TrackId(u32);
 
-/// What a recorded command waits for besides what it names, and what it means for those behind it.
+/// What a recorded command waits for besides what it names, and what it means for those after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::graph) enum Role {
     /// A command like any other.

@@ -4,17 +4,17 @@
 //! after the same host tasks and before the same ones. So a partition waits for a host task if and
 //! only if each of its nodes does. The cuts make no node wait for anything that it does not depend
 //! on. Such partitions cannot form a cycle. Along a cycle, the tasks before could only grow and
-//! those behind only shrink, so all of it would be one partition.
+//! those after only shrink, so all of it would be one partition.
 
 use std::collections::HashMap;
 
 use super::flatten::Flat;
-use crate::command::CommandKind;
+use crate::MakeError as _;
 use crate::dag::Edges;
 use crate::dag::Waiting;
 use crate::{Error, Result};
 
-/// Some nodes of a flat graph, each behind those that it waits for; one if it is a host task.
+/// Some nodes of a flat graph, each after those that it waits for; one if it is a host task.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Partition {
     pub(crate) host: bool,
@@ -23,14 +23,12 @@ pub(crate) struct Partition {
     pub(crate) waits: Vec<u32>,
 }
 
-/// The partitions, each behind those that it waits for.
+/// The partitions, each after those that it waits for.
 ///
 /// # Errors
 /// When an edge leads out of the graph, or nodes form a cycle: never, by construction.
 pub(crate) fn partition(flat: &Flat) -> Result<Vec<Partition>> {
-    let is_host: Vec<bool> = (0..flat.len())
-        .map(|node| matches!(flat.command(node).map(|command| &**command), Some(CommandKind::HostTask(_))))
-        .collect();
+    let is_host: Vec<bool> = (0..flat.len()).map(|node| flat.is_host_task(node)).collect();
     if !is_host.contains(&true) {
         let all = Partition { host: false, nodes: (0..flat.len() as u32).collect(), waits: Vec::new() };
         return Ok(if flat.len() == 0 { Vec::new() } else { vec![all] });
@@ -148,6 +146,7 @@ mod tests {
 
     use super::*;
     use crate::Command;
+    use crate::command::CommandKind;
 
     fn flat(nodes: &[(bool, Vec<u32>)]) -> Flat {
         let kind = |host: bool| match host {

@@ -74,8 +74,7 @@ impl Run {
     }
 }
 
-/// Gives nodes of a run, in their order, their places among its tasks: in turn, or every so manyth
-/// for a group of its own.
+/// Gives nodes of a run, in their order, their places among its tasks: in turn, or strided by group.
 pub(in crate::graph) struct Numbering<'r> {
     lanes: &'r [u32],
     seen: u32,

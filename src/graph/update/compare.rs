@@ -1,14 +1,17 @@
 //! Whether one graph can give another one its parameters and ranges: the topology and the kernels
 //! must be the same.
 
-use std::ops::Range;
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::MakeError as _;
 use crate::command::{Argument, CommandKind, KernelCall};
 use crate::dag::Edges;
+use crate::graph::executable::layout::Layout;
 use crate::graph::model::describe::title;
 use crate::graph::model::snapshot::Frozen;
-use crate::graph::plan::flatten::Flat;
+use crate::graph::plan::commands::Commands;
 use crate::{Error, ExecutableGraph, NodeType, Result};
 
 /// The commands of a graph, and what they depend on in the order in which the edges were made.
@@ -41,37 +44,54 @@ fn check(target: &Nodes<'_>, source: &Nodes<'_>) -> Result<()> {
     }
 }
 
-/// The commands that an executable is updated with by a graph that is the same, with their places
-/// among its own.
-pub(crate) fn whole<'a>(
-    target: &'a Frozen,
-    flat: &'a Flat,
+/// The executables that are sub-graphs of a graph, by node, with their commands as they are now.
+pub(super) fn sub_graphs(
     source: &Frozen,
+) -> Result<HashMap<usize, (ExecutableGraph, Vec<Arc<CommandKind>>)>> {
+    let sub_graph = |(node, command): (usize, &Arc<CommandKind>)| match &**command {
+        CommandKind::Graph(sub) => Some(ExecutableGraph::of(sub).map(|sub| {
+            let commands = sub.commands();
+            (node, (sub, commands))
+        })),
+        _ => None,
+    };
+    source.commands.iter().enumerate().filter_map(sub_graph).collect()
+}
+
+/// The commands that an executable is updated with by a graph that is the same, with their places
+/// among its own. `subs` are the sub-graphs of the source.
+pub(super) fn whole(
+    target: &Frozen,
+    Layout { flat, .. }: &Layout,
+    commands: &Commands,
+    source: &Frozen,
+    subs: &HashMap<usize, (ExecutableGraph, Vec<Arc<CommandKind>>)>,
 ) -> Result<Vec<(usize, Arc<CommandKind>)>> {
     let lost = |node| Error::bug(format!("node {node} has no place in the executable"));
     let place = |node| flat.position(node).map(|at| at as usize).ok_or_else(|| lost(node));
-    let now = |(node, command): (usize, &'a Arc<CommandKind>)| match &**command {
-        sub @ CommandKind::Graph(_) => Ok(sub),
-        _ => flat.command(place(node)?).map(|command| &**command).ok_or_else(|| lost(node)),
+    let now = |(node, command): (usize, &Arc<CommandKind>)| match &**command {
+        CommandKind::Graph(_) => Ok(Arc::clone(command)),
+        _ => commands.get(place(node)?).map(Cow::into_owned).ok_or_else(|| lost(node)),
     };
-    let now = target.commands.iter().enumerate().map(now).collect::<Result<_>>()?;
-    let commands = source.commands.iter().map(|command| &**command).collect();
+    let now: Vec<_> = target.commands.iter().enumerate().map(now).collect::<Result<_>>()?;
     check(
-        &Nodes { commands: now, edges: &target.predecessors },
-        &Nodes { commands, edges: &source.predecessors },
+        &Nodes { commands: plain(&now), edges: &target.predecessors },
+        &Nodes { commands: plain(&source.commands), edges: &source.predecessors },
     )?;
     let mut changes = Vec::new();
     for (node, (command, old)) in source.commands.iter().zip(&target.commands).enumerate() {
         match (&**command, &**old) {
-            (CommandKind::Graph(new), CommandKind::Graph(old)) => {
+            (CommandKind::Graph(_), CommandKind::Graph(old)) => {
                 let first = flat.sub_graph(node).ok_or_else(|| lost(node))?;
-                let (old, new) = (ExecutableGraph::of(old)?, ExecutableGraph::of(new)?);
-                let (old, new) = (old.flat(), new.flat());
-                let now = Nodes { commands: commands_of(flat, first..first + old.len()), edges: old.edges() };
-                check(&now, &Nodes { commands: commands_of(&new, 0..new.len()), edges: new.edges() })
+                let (new, new_commands) = subs.get(&node).ok_or_else(|| lost(node))?;
+                let old = ExecutableGraph::of(old)?;
+                let old = &old.layout().flat;
+                let now = (first..first + old.len()).filter_map(|node| commands.get(node));
+                let now: Vec<_> = now.map(Cow::into_owned).collect();
+                let new = Nodes { commands: plain(new_commands), edges: new.layout().flat.edges() };
+                check(&Nodes { commands: plain(&now), edges: old.edges() }, &new)
                     .map_err(|error| error.at(format!("sub-graph node {node}")))?;
-                let commands = (0..new.len()).filter_map(|at| new.command(at).cloned());
-                changes.extend((first..).zip(commands));
+                changes.extend((first..).zip(new_commands.iter().cloned()));
             }
             (CommandKind::Kernel { .. }, _) => changes.push((place(node)?, Arc::clone(command))),
             _ => {}
@@ -81,8 +101,8 @@ pub(crate) fn whole<'a>(
     Ok(changes)
 }
 
-fn commands_of(flat: &Flat, nodes: Range<usize>) -> Vec<&CommandKind> {
-    nodes.filter_map(|node| flat.command(node).map(|command| &**command)).collect()
+fn plain(commands: &[Arc<CommandKind>]) -> Vec<&CommandKind> {
+    commands.iter().map(|command| &**command).collect()
 }
 
 /// The first thing that an update cannot change, in words.

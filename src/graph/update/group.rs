@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::MakeError as _;
 use crate::command::{Command, CommandKind};
 use crate::dag::NodeId;
 use crate::graph::model::builder::{NodeSource, sealed};

@@ -5,7 +5,6 @@
 //! group.rs       DynamicCommandGroup: commands, of which one is active, for any number of nodes
 //! node.rs        Node::update_range, update_nd_range, update_command
 //! commit.rs      ExecutableGraph::update: from nodes to what was prepared
-//! values.rs      values of parameters, straight to what was prepared
 //! compare.rs     whether two graphs differ in more than parameters and ranges
 //! ```
 //! A change is seen in the graph at once, and in what was finalized from it when the executable is
@@ -16,4 +15,3 @@ mod compare;
 pub(super) mod group;
 mod node;
 pub(super) mod parameter;
-mod values;

@@ -1,5 +1,6 @@
 //! Changes of one node (`sycl_ext_oneapi_graph`, section 7.4.1), and of its whole command.
 
+use crate::MakeError as _;
 use crate::command::{Command, CommandKind};
 use crate::graph::model::dynamics::Changed;
 use crate::graph::model::insert::Origin;

@@ -8,9 +8,10 @@ use std::sync::Arc;
 
 use bytemuck::NoUninit;
 
+use crate::MakeError as _;
 use crate::command::{
-    Argument, CommandKind, Given, KernelPointer, KernelPointerMut, Parameter, Place, Pointer, Value, newest,
-    pointer,
+    self, Argument, CommandKind, Given, KernelPointer, KernelPointerMut, Parameter, Place, Pointer, Value,
+    newest,
 };
 use crate::graph::model::dynamics::Changed;
 use crate::graph::model::insert::check_part;
@@ -18,8 +19,7 @@ use crate::graph::model::state::{GraphInner, State};
 use crate::images::{Image, ImageDimension, KernelImage, KernelSampler, PixelFormat, Sampler};
 use crate::memory::UsmKind;
 use crate::{
-    AccessKind, Accessor, Error, ExecutableGraph, Graph, KernelLocal, KernelValue, Local, RawArgument,
-    Result, UsmSlice,
+    AccessKind, Accessor, Error, Graph, KernelLocal, KernelValue, Local, RawArgument, Result, UsmSlice,
 };
 
 /// A value that arguments of kernels in a graph follow.
@@ -80,6 +80,15 @@ impl<V: DynamicValue> DynamicParameter<V> {
         Self { graph, parameter, ty: PhantomData }
     }
 
+    pub(super) fn graph(&self) -> &Arc<GraphInner> {
+        &self.graph
+    }
+
+    /// Tells it from all others of the process.
+    pub(super) fn id(&self) -> u64 {
+        self.parameter.id()
+    }
+
     /// Gives all arguments that follow the parameter a value; a `V` or a `&V`. It may be the one
     /// that they have.
     ///
@@ -122,51 +131,6 @@ impl<V: DynamicValue> DynamicParameter<V> {
             command.check_parameters(self.graph.context(), self.graph.device())?;
         }
         Ok(())
-    }
-}
-
-impl ExecutableGraph {
-    /// Gives a parameter a value, and updates this executable with the nodes that follow the
-    /// parameter: in one call what [`DynamicParameter::update`] and [`ExecutableGraph::update`] do.
-    /// Nodes that were added after it was finalized are left out.
-    ///
-    /// Other executables of the graph keep the value that they have. If one is submitted like that,
-    /// the log has a warning.
-    ///
-    /// ```no_run
-    /// # use oclave::{DynamicParameter, ExecutableGraph, Queue, Result};
-    /// # fn f(queue: &Queue, executable: &ExecutableGraph, alpha: &DynamicParameter<f32>) -> Result<()> {
-    /// for step in 0..10 {
-    ///     executable.set(alpha, step as f32)?;
-    ///     queue.submit_graph(executable)?;
-    /// }
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    /// As those two. [`Invalid`](crate::ErrorKind::Invalid) when the parameter is of another graph.
-    /// [`KernelArgument`](crate::ErrorKind::KernelArgument) when a kernel would write an image that it
-    /// is given twice: update the other parameter first.
-    /// If a command is refused with the value, the graph has the value and the executable has not.
-    pub fn set<V: DynamicValue>(&self, parameter: &DynamicParameter<V>, value: impl Borrow<V>) -> Result<()> {
-        self.check_updatable()?;
-        let graph = &parameter.graph;
-        if graph.id() != self.inner().graph {
-            let message = format!(
-                "the parameter is of graph {}, the executable of graph {}",
-                graph.id(),
-                self.inner().graph
-            );
-            return Err(Error::invalid(message).at("dynamic parameter"));
-        }
-        parameter.update(value)?;
-        let followers = graph.state().dynamics.followers(parameter.parameter.id());
-        let flat = self.flat();
-        let known = followers.into_iter().filter(|node| flat.position(node.index()).is_some());
-        let nodes = graph.nodes_of(known);
-        drop(flat);
-        self.update(&nodes)
     }
 }
 
@@ -329,7 +293,7 @@ impl KernelSampler for DynamicParameters<Sampler> {
     }
 }
 
-impl<V> pointer::sealed::Sealed for &DynamicParameter<V> {}
+impl<V> command::sealed::Sealed for &DynamicParameter<V> {}
 impl<T, V: KernelPointer<T>> KernelPointer<T> for &DynamicParameter<V> {
     fn pointer(self) -> Pointer {
         self.alone().pointer()
@@ -342,7 +306,7 @@ impl<T, V: KernelPointer<T>> KernelPointer<T> for &DynamicParameter<V> {
 }
 impl<T, V: KernelPointerMut<T>> KernelPointerMut<T> for &DynamicParameter<V> {}
 
-impl<V> pointer::sealed::Sealed for DynamicParameters<V> {}
+impl<V> command::sealed::Sealed for DynamicParameters<V> {}
 impl<T, V: KernelPointer<T>> KernelPointer<T> for DynamicParameters<V> {
     fn pointer(self) -> Pointer {
         newest(&self.parameters).into_pointer()

@@ -9,6 +9,7 @@ use bytemuck::Pod;
 
 use super::host_accessor::{HostReader, HostWriter};
 use super::requirement::{AccessMode, Requirement};
+use crate::MakeError as _;
 use crate::memory::bounds;
 use crate::{Error, Result, Shape};
 

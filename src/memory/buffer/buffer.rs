@@ -12,6 +12,7 @@ use super::native::NativeTarget;
 use super::object::Object;
 use super::requirement::{AccessMode, Requirement};
 use super::write_back::{Final, WriteBack};
+use crate::MakeError as _;
 use crate::memory::{AsyncSource, HostTarget};
 use crate::{Error, Result, Shape};
 

@@ -6,6 +6,7 @@ use super::area::Area;
 use super::object::{Contents, Move, Object, State, Storage};
 use super::requirement::Requirement;
 use super::transfer::replaced;
+use crate::MakeError as _;
 use crate::driver::host::HostBytes;
 use crate::memory::Region;
 use crate::{Context, Error, Event, EventStatus, Result};
@@ -174,7 +175,7 @@ impl Object {
     ///
     /// # Errors
     /// When one of the commands failed; while the host writes the area.
-    pub(super) fn settled<R>(
+    pub(super) fn when_idle<R>(
         &self,
         area: &Area,
         writes: bool,

@@ -13,6 +13,7 @@ use bytemuck::Pod;
 
 use super::object::Storage;
 use super::requirement::Requirement;
+use crate::MakeError as _;
 use crate::event::{Outcome, Promise};
 use crate::memory::zeroed;
 use crate::{Event, Result, Shape};
@@ -47,7 +48,7 @@ impl<T: Pod> HostReader<T> {
 fn read<T: Pod>(requirement: &Requirement) -> Result<Vec<T>> {
     let (object, area) = (requirement.object(), requirement.area());
     let mut data: Vec<T> = zeroed(area.len())?;
-    object.settled(area, false, |state| {
+    object.when_idle(area, false, |state| {
         state.contents.read(object, area, bytemuck::cast_slice_mut(&mut data))
     })?;
     Ok(data)
@@ -92,7 +93,7 @@ impl<T: Pod> HostWriter<T> {
         let promise = Promise::new(false);
         // A task that waits for what waits for its own accessor would wait for ever.
         promise.comes_after_this_task();
-        let home = object.settled(area, true, |state| {
+        let home = object.when_idle(area, true, |state| {
             if !requirement.no_init {
                 state.contents.read(object, area, bytemuck::cast_slice_mut(&mut data))?;
             }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use bytemuck::Pod;
 
 use super::buffer::Buffer;
+use crate::MakeError as _;
 use crate::driver::mem::MemObject;
 use crate::driver::native::MemHandle;
 use crate::memory::zeroed;

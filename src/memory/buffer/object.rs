@@ -8,13 +8,15 @@
 
 use std::alloc::Layout;
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::area::{Area, Triple};
 use super::hazards::Tracker;
 use super::recorded::Recorders;
+use crate::MakeError as _;
 use crate::driver::host::HostBytes;
+use crate::driver::sync::{Mutex, MutexGuard};
 use crate::driver::usm::{Allocation, Kind};
 use crate::memory::Region;
 use crate::{Context, Error, ErrorKind, Event, Queue, Result, Shape};
@@ -149,7 +151,7 @@ impl Object {
 
     /// The same with contents, which have its size.
     pub(super) fn with_contents(mut self, contents: HostBytes) -> Self {
-        self.state.get_mut().unwrap_or_else(PoisonError::into_inner).contents = Contents::Host(contents);
+        self.state.get_mut().contents = Contents::Host(contents);
         self
     }
 
@@ -188,7 +190,7 @@ impl Object {
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// Leaves it to the last host writer to do this. Gives it back when none is open.
@@ -214,7 +216,7 @@ impl Object {
 
     /// Its memory in a context, made if need be. What is in there is not of interest yet.
     fn memory(&self, context: &Context) -> Result<Arc<Allocation>> {
-        let mut storages = self.storages.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut storages = self.storages.lock();
         if let Some(storage) = storages.iter().find(|storage| storage.context == *context) {
             return Ok(Arc::clone(&storage.memory));
         }
@@ -230,7 +232,7 @@ impl Object {
 
     /// Stores the error of a `Drop`, with a context that used the buffer, which reports it.
     pub(super) fn keep_error(&self, error: Error) {
-        let storages = self.storages.lock().unwrap_or_else(PoisonError::into_inner);
+        let storages = self.storages.lock();
         match storages.first() {
             Some(storage) => storage.context.driver().keep_error(error),
             None => log::error!("{error:#}"),

@@ -1,11 +1,13 @@
 //! The order of commands that use buffers, and the way of the contents to them.
 
-use std::sync::{Arc, MutexGuard};
+use std::sync::Arc;
 
 use super::contents::Carrier;
 use super::hazards::Dependency;
 use super::object::{Object, State};
 use super::requirement::Requirement;
+use crate::MakeError as _;
+use crate::driver::sync::MutexGuard;
 use crate::handles::with_slice;
 use crate::{Context, Event, Result};
 

@@ -1,8 +1,10 @@
 //! Buffers that recorded commands use: the host accessors of SYCL are refused meanwhile (section
 //! 7.11.3).
 
-use std::sync::{Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::Weak;
 
+use crate::MakeError as _;
+use crate::driver::sync::{Mutex, MutexGuard};
 use crate::event::NodeOwner;
 use crate::{Error, Result};
 
@@ -12,7 +14,7 @@ pub(crate) struct Recorders(Mutex<Vec<Weak<dyn NodeOwner>>>);
 
 impl Recorders {
     fn lock(&self) -> MutexGuard<'_, Vec<Weak<dyn NodeOwner>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     pub(crate) fn add(&self, recorder: Weak<dyn NodeOwner>) {

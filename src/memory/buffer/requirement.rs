@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::area::Area;
 use super::object::Object;
+use crate::MakeError as _;
 use crate::memory::Region;
 use crate::{Context, Device, Error, Queue, Result};
 

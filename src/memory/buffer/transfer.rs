@@ -3,6 +3,7 @@
 use super::area::Area;
 use super::object::{Contents, Object, Storage};
 use super::requirement::Requirement;
+use crate::MakeError as _;
 use crate::driver::host::HostBytes;
 use crate::memory::{Region, zeroed};
 use crate::{Error, Result};

@@ -1,7 +1,7 @@
 //! Contents that go back to the host, or to a `cl_mem`.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use bytemuck::Pod;
 
@@ -9,6 +9,8 @@ use super::area::Area;
 use super::buffer::Buffer;
 use super::native::NativeTarget;
 use super::object::Object;
+use crate::MakeError as _;
+use crate::driver::sync::{Mutex, MutexGuard};
 use crate::memory::{HostTarget, zeroed};
 use crate::{Error, Result};
 
@@ -59,7 +61,7 @@ impl<T: Pod> Final<T> {
     }
 
     fn plan(&self) -> MutexGuard<'_, Plan<T>> {
-        self.plan.lock().unwrap_or_else(PoisonError::into_inner)
+        self.plan.lock()
     }
 
     fn change(&self, change: impl FnOnce(&mut Plan<T>)) {
@@ -107,7 +109,7 @@ fn copy_back<T: Pod>(object: &Object, target: &Target<T>) -> Result<()> {
     }
     let whole = Area::whole(object.shape());
     let mut data: Vec<T> = zeroed(whole.len())?;
-    object.settled(&whole, false, |state| {
+    object.when_idle(&whole, false, |state| {
         state.contents.read(object, &whole, bytemuck::cast_slice_mut(&mut data))
     })?;
     target.replace(data)
@@ -118,13 +120,13 @@ impl<T: Pod> Drop for Final<T> {
         if !self.object.writes_back() {
             return;
         }
-        let plan = self.plan.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let plan = self.plan.get_mut();
         let Some(target) = plan.target.take() else { return };
         let write_back = move |object: &Object| {
             // A failed command is reported. What the others wrote goes back nevertheless.
             let whole = Area::whole(object.shape());
-            let settled = object.settled(&whole, false, |_| Ok(()));
-            for error in [settled, copy_back(object, &target)].into_iter().filter_map(Result::err) {
+            let idle = object.when_idle(&whole, false, |_| Ok(()));
+            for error in [idle, copy_back(object, &target)].into_iter().filter_map(Result::err) {
                 object.keep_error(error.at("writing a buffer back"));
             }
         };

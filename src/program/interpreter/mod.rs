@@ -16,7 +16,10 @@ mod wide;
 
 use oclave_faults::Fault;
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+
+use crate::MakeError as _;
+use crate::driver::sync::Mutex;
 
 use oclave_image::ImageError;
 use oclave_image::passes::interpreter::{
@@ -33,7 +36,6 @@ use self::wide::WideGroups;
 use super::attach;
 use super::build::{Builder, refused};
 use super::device::DeviceState;
-use super::flight::lock;
 use super::ready::BuiltProgram;
 use super::spec::SpecValue;
 use crate::driver::DeviceKind;
@@ -183,7 +185,7 @@ impl InterpreterProgram {
         let size =
             WorkSize { dimensions: 3, global: [x * segment.groups, y, z], local: Some(local), offset: None };
         queue
-            .launch_using(&mut lock(kernel), arguments.into_iter().chain(last), memory, &size, after)
+            .launch_using(&mut kernel.lock(), arguments.into_iter().chain(last), memory, &size, after)
             .map_err(|error| error.at("interpreter"))
     }
 }

@@ -1,11 +1,11 @@
 //! Where a program keeps its interpreter programs.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 
 use super::InterpreterProgram;
 use crate::Result;
-use crate::program::flight::lock;
+use crate::driver::sync::{Condvar, Mutex};
 
 type Built = Result<Arc<InterpreterProgram>>;
 
@@ -30,16 +30,16 @@ pub(crate) struct PendingProgram {
 
 impl PendingProgram {
     pub(crate) fn wait(&self) {
-        let over = self.is_over.lock().unwrap_or_else(PoisonError::into_inner);
-        drop(self.changed.wait_while(over, |over| !*over).unwrap_or_else(PoisonError::into_inner));
+        let over = self.is_over.lock();
+        drop(self.changed.wait_while(over, |over| !*over));
     }
 
     pub(crate) fn is_over(&self) -> bool {
-        *lock(&self.is_over)
+        *self.is_over.lock()
     }
 
     pub(crate) fn end(&self) {
-        *lock(&self.is_over) = true;
+        *self.is_over.lock() = true;
         self.changed.notify_all();
     }
 }
@@ -54,7 +54,7 @@ impl InterpreterSlot {
     /// A program that has these kernels, or the reason why there is none; `None` while nobody built
     /// it.
     pub(crate) fn find(&self, kernels: &BTreeSet<String>) -> Option<Built> {
-        let entries = lock(&self.0);
+        let entries = self.0.lock();
         let has_all = entries.iter().filter(|entry| entry.kernels.is_superset(kernels));
         let mut built = has_all.filter_map(|entry| Some((entry.built.get()?, entry.kernels == *kernels)));
         // The failure of a larger one says nothing of this one.
@@ -63,7 +63,7 @@ impl InterpreterSlot {
 
     /// Notes that a graph wants a program for these kernels; whether one did before.
     pub(crate) fn request(&self, kernels: &BTreeSet<String>) -> bool {
-        let mut requests = lock(&self.1);
+        let mut requests = self.1.lock();
         let is_known = requests.iter().any(|request| request.kernels == *kernels);
         if !is_known {
             requests.push(Request { kernels: kernels.clone(), pending: Weak::new() });
@@ -74,7 +74,7 @@ impl InterpreterSlot {
     /// The build of a program for these kernels, and whether it is new, so that the caller must see
     /// to it.
     pub(crate) fn pending(&self, kernels: &BTreeSet<String>) -> (Arc<PendingProgram>, bool) {
-        let mut requests = lock(&self.1);
+        let mut requests = self.1.lock();
         let known = requests.iter_mut().find(|request| request.kernels == *kernels);
         let pending = known.as_ref().and_then(|request| request.pending.upgrade());
         if let Some(pending) = pending.filter(|pending| !pending.is_over()) {
@@ -93,7 +93,7 @@ impl InterpreterSlot {
     pub(crate) fn holds(&self, program: &Arc<InterpreterProgram>) -> bool {
         let is_it =
             |entry: &Entry| matches!(entry.built.get(), Some(Ok(built)) if Arc::ptr_eq(built, program));
-        lock(&self.0).iter().any(is_it)
+        self.0.lock().iter().any(is_it)
     }
 
     /// As [`Self::find`]; built if nobody did. Others that ask for the same kernels meanwhile wait.
@@ -106,7 +106,7 @@ impl InterpreterSlot {
             return built;
         }
         let built = {
-            let mut entries = lock(&self.0);
+            let mut entries = self.0.lock();
             match entries.iter().find(|entry| entry.kernels == *kernels) {
                 Some(entry) => Arc::clone(&entry.built),
                 None => {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use oclave_image::passes::interpreter::{InterpreterKernel, LocalCopy, TaskRecord};
 
 use super::{InterpreterProgram, Segment, list_bytes};
+use crate::MakeError as _;
 use crate::driver::Device;
 use crate::driver::context::Context;
 use crate::driver::event::Event;
@@ -79,11 +80,6 @@ impl TaskList {
             return Err(Error::invalid(format!("task {index} of {}", self.count)));
         }
         self.write(list_bytes(index) + TaskRecord::LEVEL_AT, &level.to_ne_bytes())
-    }
-
-    /// What launches to come will see.
-    pub(crate) fn bytes(&self) -> &[u8] {
-        bytemuck::cast_slice(&self.words)
     }
 
     /// Changes bytes, of an argument block for example, for launches to come.

@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 use std::fmt;
 use std::hash::{Hash, Hasher};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use oclave_faults::FaultSet;
 use oclave_image::Side;
@@ -13,9 +13,11 @@ use super::faults;
 use super::mask::{self, Mask};
 use super::platform::Platform;
 use super::query::Ask;
+use crate::MakeError as _;
 use crate::ext::command_buffer::Recorder;
 use crate::ext::{self, Tables};
 use crate::native::DeviceHandle;
+use crate::sync::{Mutex, MutexGuard};
 use crate::{Api, Error, ErrorKind, Result, hook, info, sys};
 
 /// What a device is.
@@ -122,7 +124,7 @@ impl Root {
 /// otherwise, once in a hundred runs of a test program in which two threads do so once each.
 fn partition_turn() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
-    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+    TURN.lock()
 }
 
 impl Drop for Root {

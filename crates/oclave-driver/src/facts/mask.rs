@@ -12,6 +12,7 @@ use std::marker::PhantomData;
 
 use oclave_image::Aspects;
 
+use crate::MakeError as _;
 use crate::{Error, Result};
 
 /// Environment variable with the names to mask.

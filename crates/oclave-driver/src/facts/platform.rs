@@ -3,11 +3,13 @@
 use std::ffi::c_void;
 use std::fmt;
 use std::hash::{Hash, Hasher};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::OnceLock;
 
 use super::device::Root;
+use crate::MakeError as _;
 use crate::ext::Tables;
 use crate::loader::{self, INSTALL_HINT};
+use crate::sync::{Mutex, MutexGuard};
 use crate::{Api, Error, ErrorKind, Result, info, sys};
 
 /// No platforms; `CL_PLATFORM_NOT_FOUND_KHR` of the ICD loader.
@@ -148,7 +150,7 @@ pub fn loader_name() -> Result<&'static str> {
 /// two threads do so at once.
 fn discovery() -> MutexGuard<'static, ()> {
     static DISCOVERY: Mutex<()> = Mutex::new(());
-    DISCOVERY.lock().unwrap_or_else(PoisonError::into_inner)
+    DISCOVERY.lock()
 }
 
 fn enumerate() -> Result<Vec<Inner>> {

@@ -43,7 +43,7 @@ struct Asker<F> {
 impl<F: Ask> Asker<F> {
     /// The answer, or the default. That a device does not know a query is no problem: that is how
     /// it says no.
-    fn settle<T: Default>(&self, name: cl_device_info, answer: Result<T>) -> T {
+    fn value_or_default<T: Default>(&self, name: cl_device_info, answer: Result<T>) -> T {
         answer.unwrap_or_else(|error: Error| {
             if error.code() != Some(sys::CL_INVALID_VALUE) {
                 self.problems.borrow_mut().push(format!("query {name:#06x}: {error}"));
@@ -53,7 +53,7 @@ impl<F: Ask> Asker<F> {
     }
 
     fn value<T: Plain + Default>(&self, name: cl_device_info) -> T {
-        self.settle(name, info::value(|size, value, ret| (self.ask)(name, size, value, ret)))
+        self.value_or_default(name, info::value(|size, value, ret| (self.ask)(name, size, value, ret)))
     }
 
     /// A bit field of 4 or 8 bytes: PoCL answers some 64-bit fields with the 32 bits that they had
@@ -72,11 +72,11 @@ impl<F: Ask> Asker<F> {
     }
 
     fn list<T: Plain>(&self, name: cl_device_info) -> Vec<T> {
-        self.settle(name, info::list(|size, value, ret| (self.ask)(name, size, value, ret)))
+        self.value_or_default(name, info::list(|size, value, ret| (self.ask)(name, size, value, ret)))
     }
 
     fn text(&self, name: cl_device_info) -> String {
-        self.settle(name, info::string(|size, value, ret| (self.ask)(name, size, value, ret)))
+        self.value_or_default(name, info::string(|size, value, ret| (self.ask)(name, size, value, ret)))
     }
 
     fn names_with_versions(&self, name: cl_device_info) -> Vec<(String, Version)> {

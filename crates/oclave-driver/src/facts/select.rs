@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 
 use super::device::{Device, DeviceKind};
+use crate::MakeError as _;
 use crate::{Error, ErrorKind, Result};
 
 /// Environment variable that chooses the device.

@@ -6,6 +6,7 @@
 
 use std::ffi::c_void;
 
+use crate::MakeError as _;
 use crate::{Error, ErrorKind, Result};
 
 /// Values that a driver may fill with any bytes.

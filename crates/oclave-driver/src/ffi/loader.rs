@@ -9,6 +9,7 @@ use std::sync::OnceLock;
 
 use libloading::Library;
 
+use crate::MakeError as _;
 use crate::{Api, Error, ErrorKind, Result};
 
 /// Environment variable with the path or name of the OpenCL library to load instead of the

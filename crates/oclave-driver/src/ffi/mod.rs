@@ -10,13 +10,13 @@
 //! ```
 
 #[macro_use]
-pub mod table;
+pub(crate) mod table;
 
 pub(crate) mod api;
-pub mod ext;
+pub(crate) mod ext;
 pub mod hook;
-pub mod info;
-pub mod loader;
+pub(crate) mod info;
+pub(crate) mod loader;
 #[cfg(feature = "record")]
 pub mod record;
 mod shared;

@@ -16,8 +16,11 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::marker::PhantomData;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::MakeError as _;
+use crate::sync::Mutex;
 
 pub use super::hook::ObjectKind;
 
@@ -61,11 +64,6 @@ struct Fault {
     lasting: bool,
 }
 
-/// A panicking test must not take the others with it.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Records the calls of this thread until it is dropped. Sessions nest: the innermost records.
 #[must_use = "a session records until it is dropped"]
 pub struct Session {
@@ -90,28 +88,28 @@ impl Session {
 
     /// How often each function was called, failed and injected calls included.
     pub fn counts(&self) -> BTreeMap<&'static str, u64> {
-        lock(&self.state.data).counts.clone()
+        self.state.data.lock().counts.clone()
     }
 
     /// How often one function was called.
     pub fn count(&self, call: &str) -> u64 {
-        lock(&self.state.data).counts.get(call).copied().unwrap_or(0)
+        self.state.data.lock().counts.get(call).copied().unwrap_or(0)
     }
 
     /// All calls together.
     pub fn total(&self) -> u64 {
-        lock(&self.state.data).counts.values().sum()
+        self.state.data.lock().counts.values().sum()
     }
 
     /// How many events and synchronisation points were in the wait lists of calls that succeeded:
     /// the edges that the driver was given.
     pub fn waits(&self) -> u64 {
-        lock(&self.state.data).waits
+        self.state.data.lock().waits
     }
 
     /// Sets the counts and the log back; live objects and faults stay.
     pub fn reset(&self) {
-        let mut data = lock(&self.state.data);
+        let mut data = self.state.data.lock();
         data.counts.clear();
         data.waits = 0;
         if let Some(log) = &mut data.log {
@@ -122,17 +120,17 @@ impl Session {
     /// Objects created in this session and not yet released to the last reference, by whichever
     /// thread. Kinds without any are left out.
     pub fn live(&self) -> BTreeMap<ObjectKind, usize> {
-        lock(&self.state.data).live.iter().filter(|(_, n)| **n > 0).map(|(kind, n)| (*kind, *n)).collect()
+        self.state.data.lock().live.iter().filter(|(_, n)| **n > 0).map(|(kind, n)| (*kind, *n)).collect()
     }
 
     /// Keeps the names of all calls from now on, in order, for [`Session::log`].
     pub fn keep_log(&self) {
-        lock(&self.state.data).log.get_or_insert_with(Vec::new);
+        self.state.data.lock().log.get_or_insert_with(Vec::new);
     }
 
     /// The calls since [`Session::keep_log`] or [`Session::reset`].
     pub fn log(&self) -> Vec<&'static str> {
-        lock(&self.state.data).log.clone().unwrap_or_default()
+        self.state.data.lock().log.clone().unwrap_or_default()
     }
 
     /// Makes the `nth` call from now (1 is the next) of a function fail with `code`; the driver is
@@ -150,25 +148,25 @@ impl Session {
     fn add_fault(&self, call: &str, nth: u64, code: i32, lasting: bool) {
         if code != 0 && nth > 0 {
             let fault = Fault { call: call.to_owned(), countdown: nth, code, lasting };
-            lock(&self.state.data).faults.push(fault);
+            self.state.data.lock().faults.push(fault);
         }
     }
 
     /// How many calls were made to fail.
     pub fn injected(&self) -> u64 {
-        lock(&self.state.data).injected
+        self.state.data.lock().injected
     }
 
     /// Faults that have not happened yet.
     pub fn pending_faults(&self) -> usize {
-        lock(&self.state.data).faults.len()
+        self.state.data.lock().faults.len()
     }
 }
 
 impl Drop for Session {
     fn drop(&mut self) {
         pop(&self.state);
-        if let Some(objects) = lock(&OBJECTS).as_mut() {
+        if let Some(objects) = OBJECTS.lock().as_mut() {
             objects.retain(|_, owned| !Arc::ptr_eq(&owned.session, &self.state));
         }
         SESSIONS.fetch_sub(1, Ordering::Relaxed);
@@ -275,7 +273,7 @@ pub(crate) mod hooks {
     #[inline(never)]
     fn count(call: &'static str) -> Result<()> {
         let Some(state) = innermost() else { return Ok(()) };
-        let mut data = lock(&state.data);
+        let mut data = state.data.lock();
         *data.counts.entry(call).or_default() += 1;
         if let Some(log) = &mut data.log {
             log.push(call);
@@ -306,8 +304,9 @@ pub(crate) mod hooks {
     #[inline(never)]
     fn add(kind: ObjectKind, object: usize) {
         let Some(state) = innermost() else { return };
-        *lock(&state.data).live.entry(kind).or_default() += 1;
-        lock(&OBJECTS)
+        *state.data.lock().live.entry(kind).or_default() += 1;
+        OBJECTS
+            .lock()
             .get_or_insert_default()
             .insert((kind, object), Owned { session: state, references: 1 });
     }
@@ -324,7 +323,7 @@ pub(crate) mod hooks {
     #[cold]
     #[inline(never)]
     fn retain(kind: ObjectKind, object: usize) {
-        if let Some(owned) = lock(&OBJECTS).as_mut().and_then(|o| o.get_mut(&(kind, object))) {
+        if let Some(owned) = OBJECTS.lock().as_mut().and_then(|o| o.get_mut(&(kind, object))) {
             owned.references += 1;
         }
     }
@@ -339,12 +338,12 @@ pub(crate) mod hooks {
     #[cold]
     #[inline(never)]
     fn release(kind: ObjectKind, object: usize) {
-        let mut objects = lock(&OBJECTS);
+        let mut objects = OBJECTS.lock();
         let Some(objects) = objects.as_mut() else { return };
         let Some(owned) = objects.get_mut(&(kind, object)) else { return };
         owned.references -= 1;
         if owned.references == 0 {
-            if let Some(live) = lock(&owned.session.data).live.get_mut(&kind) {
+            if let Some(live) = owned.session.data.lock().live.get_mut(&kind) {
                 *live = live.saturating_sub(1);
             }
             objects.remove(&(kind, object));
@@ -357,7 +356,7 @@ pub(crate) mod hooks {
             && is_on()
             && let Some(state) = innermost()
         {
-            lock(&state.data).waits += events as u64;
+            state.data.lock().waits += events as u64;
         }
     }
 

@@ -28,6 +28,7 @@
 //! | `free Kind` / `free_void Kind` | `cl_int` / nothing; parameters (context, pointer) | `Result<()>` |
 //! | `plain(T)` | `T` | `Result<T>` |
 
+use crate::MakeError as _;
 use crate::sys::cl_uint;
 use crate::{Error, ErrorKind, Result};
 

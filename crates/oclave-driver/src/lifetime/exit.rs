@@ -7,10 +7,11 @@
 //! runs first.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
 use crate::context::Context;
+use crate::sync::Mutex;
 
 /// What is to be done first, and the process that it was registered in: a process that was forked
 /// has none of the threads.
@@ -53,7 +54,7 @@ extern "C" fn run() {
 
 /// Notes a context.
 pub(crate) fn enter(context: &Arc<Context>) {
-    let mut contexts = CONTEXTS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut contexts = CONTEXTS.lock();
     contexts.retain(|context| context.strong_count() > 0);
     contexts.push(Arc::downgrade(context));
 }
@@ -66,14 +67,14 @@ pub struct Everything(std::mem::ManuallyDrop<Vec<Arc<Context>>>);
 impl Everything {
     /// All contexts that are alive.
     pub fn now() -> Self {
-        let contexts = CONTEXTS.lock().unwrap_or_else(PoisonError::into_inner);
+        let contexts = CONTEXTS.lock();
         Self(std::mem::ManuallyDrop::new(contexts.iter().filter_map(Weak::upgrade).collect()))
     }
 
     /// Waits for what is on queues now. Whether it has ended.
     pub fn wait_until(&self, deadline: Instant) -> bool {
         self.0.iter().all(|context| {
-            let Ok(events) = context.slots().markers(u64::MAX) else { return false };
+            let Ok(events) = context.queue_bits().markers(u64::MAX) else { return false };
             while !events.iter().all(|event| event.has_ended()) {
                 if Instant::now() >= deadline {
                     std::mem::forget(events);
@@ -82,7 +83,7 @@ impl Everything {
                 std::thread::sleep(PAUSE);
             }
             // What is known to have ended is not waited for again.
-            events.is_empty() || context.slots().finish(u64::MAX).is_ok()
+            events.is_empty() || context.queue_bits().finish(u64::MAX).is_ok()
         })
     }
 

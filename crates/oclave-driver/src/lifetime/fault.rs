@@ -4,10 +4,11 @@
 //! A virtual call that reaches no function leaves its code and the number of its kernel there.
 
 use std::ptr::NonNull;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::context::Context;
+use crate::sync::Mutex;
 use crate::{Device, Error, MemorySupport, Result};
 
 /// Makes the error from the code of the call and the number of the kernel.
@@ -76,8 +77,8 @@ impl Cell {
 }
 
 impl Faults {
-    fn cells(&self) -> std::sync::MutexGuard<'_, Vec<(Device, Cell)>> {
-        self.cells.lock().unwrap_or_else(PoisonError::into_inner)
+    fn cells(&self) -> crate::sync::MutexGuard<'_, Vec<(Device, Cell)>> {
+        self.cells.lock()
     }
 }
 
@@ -139,7 +140,7 @@ impl Context {
         if cells.is_empty() {
             return;
         }
-        if let Err(error) = self.slots().finish(u64::MAX) {
+        if let Err(error) = self.queue_bits().finish(u64::MAX) {
             log::error!("the words of faults are given up, as kernels may still write them: {error}");
             return;
         }

@@ -7,9 +7,10 @@ use std::sync::Arc;
 
 use bytemuck::Pod;
 
-use super::loan::Loan;
-use super::retired::{RetiredResource, leak};
-use super::settled::{Settled, State, Unsettled, Writer};
+use super::borrowed_host::BorrowedHost;
+use super::deferred_free::{DeferredResource, leak};
+use super::host_target_lock::{HostTargetLock, NotReady, State, Writer};
+use crate::MakeError as _;
 use crate::context::Context;
 use crate::event::{Event, RawEvent};
 use crate::queue::Queue;
@@ -72,7 +73,7 @@ pub enum HostSource {
     /// Kept by the command.
     Owned(HostBytes),
     /// Of a caller who waits.
-    Lent(Arc<Loan>),
+    Lent(Arc<BorrowedHost>),
 }
 
 impl From<HostBytes> for HostSource {
@@ -107,7 +108,7 @@ impl HostSource {
             Self::Lent(loan) => return loan.enqueue(queue, &mut |start| enqueue(start.cast_const())),
         };
         let submitted = enqueue(bytes.bytes().as_ptr().cast());
-        keep_while_used(queue, &submitted, || RetiredResource::Host(Box::new(bytes.clone())));
+        keep_while_used(queue, &submitted, || DeferredResource::Host(Box::new(bytes.clone())));
         submitted
     }
 }
@@ -120,15 +121,15 @@ impl fmt::Debug for HostSource {
 
 /// Keeps host memory until the command that uses it has ended. If the command was refused, until
 /// what the driver still has of it has.
-fn keep_while_used(queue: &Arc<Queue>, submitted: &Result<Event>, keep: impl FnOnce() -> RetiredResource) {
+fn keep_while_used(queue: &Arc<Queue>, submitted: &Result<Event>, keep: impl FnOnce() -> DeferredResource) {
     if let Some(event) = submitted.as_ref().ok().cloned().or_else(|| queue.abandoned()) {
         keep_until(queue.context(), &event, keep());
     }
 }
 
-fn keep_until(context: &Context, event: &Event, keep: RetiredResource) {
+fn keep_until(context: &Context, event: &Event, keep: DeferredResource) {
     match event.raw().and_then(RawEvent::try_clone) {
-        Ok(raw) => context.retired().push(vec![raw], keep),
+        Ok(raw) => context.deferred().push(vec![raw], keep),
         Err(error) => {
             context.keep_error(error);
             leak(keep);
@@ -138,7 +139,7 @@ fn keep_until(context: &Context, event: &Event, keep: RetiredResource) {
 
 /// Host memory that commands write. Clones share it. The host sees the data only while no command
 /// may write.
-pub struct HostBuffer<T>(Arc<Settled<Vec<T>, RawEvent>>);
+pub struct HostBuffer<T>(Arc<HostTargetLock<Vec<T>, RawEvent>>);
 
 impl<T> fmt::Debug for HostBuffer<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -169,11 +170,11 @@ impl Writer for RawEvent {
     }
 }
 
-impl From<Unsettled<Error>> for Error {
-    fn from(unsettled: Unsettled<Error>) -> Self {
+impl From<NotReady<Error>> for Error {
+    fn from(unsettled: NotReady<Error>) -> Self {
         match unsettled {
-            Unsettled::Refused(error) => error,
-            Unsettled::Lost(cause) => {
+            NotReady::Refused(error) => error,
+            NotReady::Lost(cause) => {
                 Self::new(ErrorKind::Runtime, "host memory was lost while a command wrote to it")
                     .with_source(cause)
             }
@@ -195,7 +196,7 @@ fn copy<T: Pod>(data: &[T]) -> Result<Vec<T>> {
 impl<T: Pod> HostBuffer<T> {
     /// Of a vector.
     pub fn new(data: Vec<T>) -> Self {
-        Self(Arc::new(Settled::new(data)))
+        Self(Arc::new(HostTargetLock::new(data)))
     }
 
     /// The data, when the commands that were given to the device have written it. It stays as it
@@ -243,7 +244,7 @@ pub(super) trait Writable: Send + Sync {
     ) -> Result<Event>;
 }
 
-impl<T: Pod> Writable for Settled<Vec<T>, RawEvent> {
+impl<T: Pod> Writable for HostTargetLock<Vec<T>, RawEvent> {
     fn write(
         &self,
         queue: &Arc<Queue>,
@@ -271,7 +272,7 @@ impl<T: Pod> Writable for Settled<Vec<T>, RawEvent> {
 
 impl HostSink {
     /// Of memory that is lent.
-    pub(super) fn lent(loan: &Arc<Loan>) -> Self {
+    pub(super) fn lent(loan: &Arc<BorrowedHost>) -> Self {
         Self { size_bytes: loan.size_bytes(), state: Arc::clone(loan) as _ }
     }
 
@@ -291,7 +292,7 @@ impl HostSink {
         if self.state.is_lent() {
             return submitted;
         }
-        keep_while_used(queue, &submitted, || RetiredResource::Host(Box::new(Arc::clone(&self.state))));
+        keep_while_used(queue, &submitted, || DeferredResource::Host(Box::new(Arc::clone(&self.state))));
         submitted
     }
 }

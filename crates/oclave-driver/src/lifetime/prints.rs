@@ -6,13 +6,15 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::ptr::NonNull;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use oclave_image::passes::printf::PrintBuffer;
 
 use crate::Device;
+use crate::MakeError as _;
 use crate::context::Context;
+use crate::sync::{Mutex, MutexGuard};
 use crate::{Error, Result};
 
 /// What a device printed since the last look.
@@ -148,11 +150,11 @@ impl Ring {
 
 impl Prints {
     fn rings(&self) -> MutexGuard<'_, Vec<(Device, Ring)>> {
-        self.rings.lock().unwrap_or_else(PoisonError::into_inner)
+        self.rings.lock()
     }
 
     fn found(&self) -> MutexGuard<'_, VecDeque<PrintBatch>> {
-        self.found.lock().unwrap_or_else(PoisonError::into_inner)
+        self.found.lock()
     }
 
     /// Hands over what was found. Not under a lock: the program may do anything then, also wait.
@@ -230,7 +232,7 @@ impl Context {
         if self.printing().rings().is_empty() {
             return;
         }
-        if let Err(error) = self.slots().finish(u64::MAX) {
+        if let Err(error) = self.queue_bits().finish(u64::MAX) {
             log::error!("what kernels printed is given up, as they may still print: {error}");
             self.printing().rings().drain(..).for_each(std::mem::forget);
             return;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::usm::{Allocation, Kind, Span};
 use crate::Device;
+use crate::MakeError as _;
 use crate::context::Context;
 use crate::event::{Event, Status};
 use crate::{Error, Result};

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::event::Event;
 use super::queue::Queue;
+use crate::MakeError as _;
 use crate::sys::CL_INVALID_VALUE;
 use crate::{Error, Result};
 

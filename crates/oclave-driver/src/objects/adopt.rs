@@ -14,6 +14,7 @@ use super::native::{
 };
 use super::queue::{Properties, Queue};
 use super::wait_list::WaitList;
+use crate::MakeError as _;
 use crate::sys::{
     CL_CONTEXT_DEVICES, CL_EVENT_COMMAND_QUEUE, CL_EVENT_CONTEXT, CL_QUEUE_CONTEXT, CL_QUEUE_DEVICE,
     CL_QUEUE_ON_DEVICE, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, CL_QUEUE_PROFILING_ENABLE,

@@ -6,19 +6,21 @@ use std::ffi::c_void;
 use std::fmt;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use oclave_faults::FaultSet;
 
 use super::native::{ContextHandle, QueueHandle};
 use super::user_event;
+use crate::MakeError as _;
+use crate::deferred_free::{DeferredFree, DeferredResource, leak};
 use crate::facts::faults::usm_free_delay;
 use crate::fault::Faults;
+use crate::free_pool::{Class, FreePool, SpareMemory};
 use crate::pointers::{self, Pointers};
 use crate::prints::Prints;
-use crate::retired::{Retired, RetiredResource, leak};
-use crate::slots::Slots;
-use crate::spare::{Class, Spare, SpareMemory};
+use crate::queue_bits::QueueBits;
+use crate::sync::Mutex;
 use crate::sys::{CL_CONTEXT_PLATFORM, CL_TRUE, cl_command_queue, cl_context, cl_context_properties};
 use crate::{Api, Device, Error, ErrorKind, MemorySupport, Result, api, exit};
 
@@ -32,10 +34,10 @@ pub struct Context {
     pointers: Option<Pointers>,
     /// For what the host does with memory: never for commands that wait for others.
     host_queue: OnceLock<QueueHandle>,
-    slots: Slots,
-    retired: Retired,
+    queue_bits: QueueBits,
+    deferred: DeferredFree,
     /// Where freed memory does not go back to the driver at once.
-    spare: Option<Spare>,
+    free_pool: Option<FreePool>,
     /// The fast path to `first_error`.
     has_error: AtomicBool,
     first_error: Mutex<Option<Error>>,
@@ -94,9 +96,9 @@ impl Context {
             first: first.clone(),
             pointers,
             host_queue: OnceLock::new(),
-            slots: Slots::default(),
-            retired: Retired::default(),
-            spare: free_delay.map(Spare::new),
+            queue_bits: QueueBits::default(),
+            deferred: DeferredFree::default(),
+            free_pool: free_delay.map(FreePool::new),
             has_error: AtomicBool::new(false),
             first_error: Mutex::new(None),
             closed: AtomicBool::new(false),
@@ -137,8 +139,8 @@ impl Context {
     }
 
     #[inline]
-    pub(crate) fn slots(&self) -> &Slots {
-        &self.slots
+    pub(crate) fn queue_bits(&self) -> &QueueBits {
+        &self.queue_bits
     }
 
     /// The memory that kernels address by pointers.
@@ -226,7 +228,7 @@ impl Context {
     /// Stores the first error of something that cannot return it.
     pub fn keep_error(&self, error: Error) {
         log::error!("{error:#}");
-        let mut first = self.first_error.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut first = self.first_error.lock();
         first.get_or_insert(error);
         self.has_error.store(true, Ordering::Release);
     }
@@ -242,7 +244,7 @@ impl Context {
         if self.closed.load(Ordering::Acquire) {
             return Err(Error::new(ErrorKind::Runtime, "the process exits, and takes no more commands"));
         }
-        let mut first = self.first_error.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut first = self.first_error.lock();
         self.has_error.store(false, Ordering::Relaxed);
         match first.take() {
             Some(error) => Err(error.at("an earlier operation that could not report it")),
@@ -264,19 +266,19 @@ impl Context {
         &self.prints
     }
 
-    pub(crate) fn retired(&self) -> &Retired {
-        &self.retired
+    pub(crate) fn deferred(&self) -> &DeferredFree {
+        &self.deferred
     }
 
     /// Frees some of what waits for commands that are complete by now.
     #[inline]
     pub(crate) fn sweep(&self) {
-        self.retired.sweep(|keep| self.free(keep));
+        self.deferred.sweep(|keep| self.free(keep));
     }
 
     /// Frees all of what waits for commands that are complete by now.
     pub(crate) fn sweep_all(&self) {
-        self.retired.sweep_all(|keep| self.free(keep));
+        self.deferred.sweep_all(|keep| self.free(keep));
     }
 
     /// Memory: of the bytes with which `allocate` asks the driver, or freed before.
@@ -285,8 +287,8 @@ impl Context {
         wanted: Class,
         allocate: impl Fn(usize) -> Result<Option<NonNull<c_void>>>,
     ) -> Result<Option<NonNull<c_void>>> {
-        match &self.spare {
-            Some(spare) => spare.allocate(wanted, allocate, |pointer| self.give_back(pointer)),
+        match &self.free_pool {
+            Some(pool) => pool.allocate(wanted, allocate, |pointer| self.give_back(pointer)),
             None => allocate(wanted.size_bytes),
         }
     }
@@ -294,37 +296,37 @@ impl Context {
     /// Memory that was freed and is kept.
     pub fn spare_memory(&self) -> SpareMemory {
         let (pieces, slabs) = self.pointers.as_ref().map(Pointers::pieces).unwrap_or_default();
-        SpareMemory { pieces, slabs, ..self.spare.as_ref().map(Spare::memory).unwrap_or_default() }
+        SpareMemory { pieces, slabs, ..self.free_pool.as_ref().map(FreePool::memory).unwrap_or_default() }
     }
 
     /// Frees memory that no command uses any more.
-    pub(crate) fn free(&self, keep: RetiredResource) {
+    pub(crate) fn free(&self, keep: DeferredResource) {
         match keep {
-            RetiredResource::Usm(pointer) => match &self.spare {
-                Some(spare) => spare.free(pointer, |pointer| self.give_back(pointer)),
+            DeferredResource::Usm(pointer) => match &self.free_pool {
+                Some(pool) => pool.free(pointer, |pointer| self.give_back(pointer)),
                 None => self.give_back(pointer),
             },
-            RetiredResource::Host(buffer) => drop(buffer),
-            RetiredResource::CommandBuffer(table, buffer) => {
-                // SAFETY: the reference is the `RetiredResource`'s own.
+            DeferredResource::Host(buffer) => drop(buffer),
+            DeferredResource::CommandBuffer(table, buffer) => {
+                // SAFETY: the reference is the `DeferredResource`'s own.
                 if let Err(error) = unsafe { table.clReleaseCommandBufferKHR(buffer) } {
                     self.keep_error(error);
                 }
             }
-            RetiredResource::Memory(object) => {
-                // SAFETY: the reference is the `RetiredResource`'s own.
+            DeferredResource::Memory(object) => {
+                // SAFETY: the reference is the `DeferredResource`'s own.
                 if let Err(error) = unsafe { self.api.clReleaseMemObject(object) } {
                     self.keep_error(error);
                 }
             }
-            RetiredResource::Sampler(sampler) => {
-                // SAFETY: the reference is the `RetiredResource`'s own.
+            DeferredResource::Sampler(sampler) => {
+                // SAFETY: the reference is the `DeferredResource`'s own.
                 if let Err(error) = unsafe { self.api.clReleaseSampler(sampler) } {
                     self.keep_error(error);
                 }
             }
-            RetiredResource::Program(program) => {
-                // SAFETY: the reference is the `RetiredResource`'s own.
+            DeferredResource::Program(program) => {
+                // SAFETY: the reference is the `DeferredResource`'s own.
                 if let Err(error) = unsafe { self.api.clReleaseProgram(program) } {
                     self.keep_error(error);
                 }
@@ -334,9 +336,9 @@ impl Context {
 
     /// Gives the driver a pointer back.
     fn give_back(&self, pointer: NonNull<c_void>) {
-        let Some(pointers) = &self.pointers else { return leak(RetiredResource::Usm(pointer)) };
+        let Some(pointers) = &self.pointers else { return leak(DeferredResource::Usm(pointer)) };
         // SAFETY: the pointer is an allocation of this context. Its last handle is gone, and its
-        // commands are complete. It came out of its only `RetiredResource`, and out of the spare
+        // commands are complete. It came out of its only `DeferredResource`, and out of the spare
         // memory if it was there.
         if let Err(error) = unsafe { pointers.free(self.raw, pointer) } {
             self.keep_error(error);
@@ -348,11 +350,11 @@ impl Drop for Context {
     fn drop(&mut self) {
         // Queues and allocations hold the context, so what is left are commands of queues that are
         // gone.
-        self.retired.drain(|keep| self.free(keep));
-        self.spare.iter().flat_map(Spare::drain).for_each(|pointer| self.give_back(pointer));
+        self.deferred.drain(|keep| self.free(keep));
+        self.free_pool.iter().flat_map(FreePool::drain).for_each(|pointer| self.give_back(pointer));
         self.stop_printing();
         self.stop_watching();
-        self.slots.clear();
+        self.queue_bits.clear();
         user_event::forget();
         drop(self.host_queue.take());
         // SAFETY: the allocations and queues of this context are gone, and their commands complete.

@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use oclave_faults::Fault;
 
 use super::context::Context;
-use crate::retired::{RetiredResource, leak};
+use crate::MakeError as _;
+use crate::deferred_free::{DeferredResource, leak};
 use crate::sys::{
     CL_MEM_READ_ONLY, CL_MEM_READ_WRITE, CL_MEM_WRITE_ONLY, CL_SAMPLER_ADDRESSING_MODE,
     CL_SAMPLER_FILTER_MODE, CL_SAMPLER_NORMALIZED_COORDS, cl_image_format, cl_mem, cl_mem_flags,
@@ -28,13 +29,13 @@ impl Uses {
     }
 
     /// Releases what nobody has a handle of any more, when all commands now on queues have ended.
-    fn release(&mut self, context: &Context, keep: RetiredResource) {
+    fn release(&mut self, context: &Context, keep: DeferredResource) {
         if !*self.0.get_mut() {
             return context.free(keep);
         }
-        match context.slots().markers(u64::MAX) {
+        match context.queue_bits().markers(u64::MAX) {
             Ok(events) if events.is_empty() => context.free(keep),
-            Ok(events) => context.retired().push(events, keep),
+            Ok(events) => context.deferred().push(events, keep),
             Err(error) => {
                 context.keep_error(error.at("dropping an image or a sampler that commands may still use"));
                 leak(keep);
@@ -140,7 +141,7 @@ impl Image {
 
 impl Drop for Image {
     fn drop(&mut self) {
-        self.uses.release(&self.context, RetiredResource::Memory(self.raw));
+        self.uses.release(&self.context, DeferredResource::Memory(self.raw));
     }
 }
 
@@ -315,6 +316,6 @@ impl Sampler {
 
 impl Drop for Sampler {
     fn drop(&mut self) {
-        self.uses.release(&self.context, RetiredResource::Sampler(self.raw));
+        self.uses.release(&self.context, DeferredResource::Sampler(self.raw));
     }
 }

@@ -1,10 +1,12 @@
 //! Kernel objects: arguments, indirect access, and what the device says about launching them.
 
 use std::ffi::{CString, c_void};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use super::image::{Image, Sampler};
 use super::program::Program;
+use crate::MakeError as _;
+use crate::sync::{Mutex, MutexGuard};
 use crate::sys::{
     CL_KERNEL_NUM_ARGS, CL_KERNEL_WORK_GROUP_SIZE, cl_kernel, cl_kernel_work_group_info, cl_mem, cl_sampler,
 };
@@ -51,7 +53,7 @@ impl SharedKernel {
     /// The object, for setting arguments and enqueueing as one step.
     #[inline]
     pub fn lock(&self) -> MutexGuard<'_, Kernel> {
-        self.kernel.lock().unwrap_or_else(PoisonError::into_inner)
+        self.kernel.lock()
     }
 }
 

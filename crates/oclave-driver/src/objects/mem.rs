@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::context::Context;
 use super::native::MemHandle;
 use super::queue::Queue;
+use crate::MakeError as _;
 use crate::info;
 use crate::sys::{
     CL_MEM_CONTEXT, CL_MEM_COPY_HOST_PTR, CL_MEM_OBJECT_BUFFER, CL_MEM_READ_WRITE, CL_MEM_SIZE, CL_MEM_TYPE,

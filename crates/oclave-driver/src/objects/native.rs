@@ -23,6 +23,7 @@ pub use opencl_sys::{
     cl_command_queue, cl_context, cl_device_id, cl_event, cl_kernel, cl_mem, cl_platform_id, cl_program,
 };
 
+use crate::MakeError as _;
 use crate::{Api, Error, Result, api};
 
 macro_rules! handles {

@@ -2,10 +2,12 @@
 
 use oclave_faults::Fault;
 use std::ffi::{CStr, c_uchar, c_void};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use super::context::Context;
-use crate::retired::RetiredResource;
+use crate::MakeError as _;
+use crate::deferred_free::DeferredResource;
+use crate::sync::Mutex;
 use crate::sys::{
     CL_PROGRAM_BINARIES, CL_PROGRAM_BINARY_SIZES, CL_PROGRAM_BUILD_LOG, CL_PROGRAM_KERNEL_NAMES, cl_int,
     cl_program,
@@ -32,10 +34,7 @@ impl Program {
     pub fn from_spirv(context: &Arc<Context>, device: &Device, words: &[u32]) -> Result<Self> {
         let il: &[u8] = bytemuck::cast_slice(words);
         static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-        let _turn = context
-            .driver_faults()
-            .has(Fault::Q2)
-            .then(|| ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner));
+        let _turn = context.driver_faults().has(Fault::Q2).then(|| ONE_AT_A_TIME.lock());
         // SAFETY: the context is alive, and `il` points to as many bytes as said, which the driver
         // copies.
         let raw = unsafe {
@@ -158,10 +157,10 @@ impl Program {
     }
 
     /// A reference that commands on the program's variables keep.
-    pub(crate) fn keep(&self) -> Result<RetiredResource> {
+    pub(crate) fn keep(&self) -> Result<DeferredResource> {
         // SAFETY: the program is alive.
         unsafe { self.api().clRetainProgram(self.raw) }?;
-        Ok(RetiredResource::Program(self.raw))
+        Ok(DeferredResource::Program(self.raw))
     }
 
     pub(crate) fn raw(&self) -> cl_program {

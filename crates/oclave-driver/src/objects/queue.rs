@@ -21,7 +21,8 @@ use super::context::Context;
 use super::event::{Event, RawEvent};
 use super::kept_queues;
 use super::wait_list::WaitList;
-use crate::slots::Left;
+use crate::MakeError as _;
+use crate::queue_bits::Left;
 use crate::sys::{
     CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, CL_QUEUE_PROFILING_ENABLE, CL_QUEUE_PROPERTIES, cl_command_queue,
     cl_event, cl_queue_properties,
@@ -173,7 +174,7 @@ impl Queue {
         raw: cl_command_queue,
     ) -> Arc<Self> {
         let api = context.api();
-        let core = context.slots().open(|slot| {
+        let core = context.queue_bits().open(|slot| {
             Arc::new(QueueCore {
                 api,
                 raw,
@@ -421,7 +422,7 @@ pub(crate) fn end_uses<'a>(spans: impl Iterator<Item = Option<Span<'a>>>) {
 impl Drop for Queue {
     fn drop(&mut self) {
         let core = &self.core;
-        self.context.slots().close(core, || {
+        self.context.queue_bits().close(core, || {
             if core.is_idle() {
                 return Left::Idle;
             }

@@ -4,11 +4,12 @@
 //! ends with one. A program that gives it such an event again gets this error as the cause.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use super::context::Context;
 use super::native::EventHandle;
 use crate::api;
+use crate::sync::{Mutex, MutexGuard};
 use crate::sys::{CL_COMPLETE, cl_event, cl_int};
 use crate::{Error, Result};
 
@@ -29,7 +30,7 @@ struct Failed {
 static FAILURES: Mutex<VecDeque<Failed>> = Mutex::new(VecDeque::new());
 
 fn failures() -> MutexGuard<'static, VecDeque<Failed>> {
-    FAILURES.lock().unwrap_or_else(PoisonError::into_inner)
+    FAILURES.lock()
 }
 
 /// An event for raw commands that depend on what the driver does not know.

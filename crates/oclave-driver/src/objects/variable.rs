@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::kernel::Kernel;
 use super::program::Program;
 use super::queue::Queue;
+use crate::MakeError as _;
 use crate::sys::{CL_FALSE, CL_TRUE, cl_bool, cl_event};
 use crate::usm::{Allocation, Span};
 use crate::{Error, ErrorKind, Result};

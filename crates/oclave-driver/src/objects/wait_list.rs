@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::event::Event;
 use super::queue::Queue;
+use crate::MakeError as _;
 use crate::sys::cl_event;
 use crate::{Error, Result};
 

@@ -2,8 +2,9 @@
 //! arguments.
 
 use std::collections::BTreeMap;
-use std::sync::{PoisonError, RwLock};
 
+use crate::MakeError as _;
+use crate::sync::RwLock;
 use crate::sys::cl_mem;
 use crate::{Error, ErrorKind, Result};
 
@@ -32,21 +33,21 @@ impl Live {
     }
 
     pub(super) fn insert(&self, start: usize, block: Block) {
-        let mut state = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.0.write();
         state.generation += 1;
         state.blocks.insert(start, block);
     }
 
     /// Takes an allocation out. Launches that may be given it have been enqueued when this returns.
     pub(super) fn remove(&self, start: usize) -> Option<Block> {
-        let mut state = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.0.write();
         state.generation += 1;
         state.blocks.remove(&start)
     }
 
     /// The allocation around an address, and the offset in its buffer.
     pub(super) fn find(&self, address: usize) -> Result<(Block, usize)> {
-        let state = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let state = self.0.read();
         let found = state.blocks.range(..=address).next_back();
         // The end counts: it is where a part without bytes may lie.
         let found = found.filter(|(start, block)| address - **start <= block.size_bytes);
@@ -57,7 +58,7 @@ impl Live {
     }
 
     pub(super) fn generation(&self) -> u64 {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).generation
+        self.0.read().generation
     }
 
     /// Runs `during`, while nothing is added or removed. Before, if something has changed since the
@@ -68,7 +69,7 @@ impl Live {
         tell: impl FnOnce(&[usize]) -> Result<()>,
         during: impl FnOnce() -> Result<R>,
     ) -> Result<R> {
-        let state = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let state = self.0.read();
         if *seen != state.generation {
             let starts: Vec<usize> =
                 state.blocks.iter().map(|(start, block)| start - block.offset_bytes).collect();

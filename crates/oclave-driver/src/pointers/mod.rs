@@ -26,13 +26,14 @@ use super::ext::usm::Usm;
 use super::sys::*;
 use super::usm::Kind;
 use super::{Api, Device, MemoryKind, MemorySupport, info};
+use crate::MakeError as _;
 use crate::{Error, ErrorKind, Result};
 use live::{Block, Live};
 use slabs::Slabs;
 
 /// The memory of a context.
 pub(crate) struct Pointers {
-    way: Way,
+    memory_api: MemoryApi,
     support: MemorySupport,
     /// Empty with USM, whose drivers know their allocations.
     live: Live,
@@ -49,7 +50,7 @@ pub(crate) struct Pointers {
 const SVM_REST: Duration = Duration::from_secs(10);
 
 #[derive(Clone, Copy)]
-enum Way {
+enum MemoryApi {
     Usm(&'static Usm),
     Svm(&'static Api),
     Buffers(&'static Api, &'static DeviceAddress),
@@ -69,18 +70,18 @@ impl Pointers {
         };
         let support = MemoryKind::ALL.iter().find_map(common)?;
         let device = devices.first()?;
-        let way = match support.kind {
-            MemoryKind::Usm => Way::Usm(&device.tables().usm),
-            MemoryKind::Svm => Way::Svm(device.api()),
-            MemoryKind::BufferAddress => Way::Buffers(device.api(), &device.tables().device_address),
+        let memory_api = match support.kind {
+            MemoryKind::Usm => MemoryApi::Usm(&device.tables().usm),
+            MemoryKind::Svm => MemoryApi::Svm(device.api()),
+            MemoryKind::BufferAddress => MemoryApi::Buffers(device.api(), &device.tables().device_address),
         };
         // On a second device, the memory might be elsewhere.
         let (is_one, faults) = (devices.len() == 1, device.driver_faults());
         let reached_untold = is_one && faults.has(Fault::Q31);
-        let are_numbers = reached_untold && faults.has(Fault::Q34) && matches!(way, Way::Svm(_));
+        let are_numbers = reached_untold && faults.has(Fault::Q34) && matches!(memory_api, MemoryApi::Svm(_));
         let images_by_buffers = faults.has(Fault::Q41);
         let (live, slabs) = (Live::new(), Slabs::default());
-        Some(Self { way, support, live, reached_untold, are_numbers, images_by_buffers, slabs })
+        Some(Self { memory_api, support, live, reached_untold, are_numbers, images_by_buffers, slabs })
     }
 
     /// Whether kernels take addresses as numbers of 64 bits.
@@ -100,7 +101,7 @@ impl Pointers {
 
     /// How long freed memory is kept, to be allocated again, whatever the driver.
     pub(crate) fn free_delay(&self) -> Option<Duration> {
-        matches!(self.way, Way::Svm(_)).then_some(SVM_REST)
+        matches!(self.memory_api, MemoryApi::Svm(_)).then_some(SVM_REST)
     }
 
     /// How many pieces of how many slabs there are.
@@ -123,18 +124,20 @@ impl Pointers {
         let none = std::ptr::null();
         // SAFETY: the caller's promise; no properties are given.
         let start = unsafe {
-            match (self.way, kind) {
-                (Way::Usm(usm), Kind::Device) => {
+            match (self.memory_api, kind) {
+                (MemoryApi::Usm(usm), Kind::Device) => {
                     usm.clDeviceMemAllocINTEL(context, device, none, size_bytes, alignment)
                 }
-                (Way::Usm(usm), Kind::Host) => usm.clHostMemAllocINTEL(context, none, size_bytes, alignment),
-                (Way::Usm(usm), Kind::Shared) => {
+                (MemoryApi::Usm(usm), Kind::Host) => {
+                    usm.clHostMemAllocINTEL(context, none, size_bytes, alignment)
+                }
+                (MemoryApi::Usm(usm), Kind::Shared) => {
                     usm.clSharedMemAllocINTEL(context, device, none, size_bytes, alignment)
                 }
-                (Way::Svm(api), _) => {
+                (MemoryApi::Svm(api), _) => {
                     return self.allocate_svm(api, context, kind, size_bytes, alignment);
                 }
-                (Way::Buffers(api, _), _) => {
+                (MemoryApi::Buffers(api, _), _) => {
                     return self.allocate_buffer(api, context, kind, size_bytes, alignment).map(Some);
                 }
             }
@@ -263,7 +266,7 @@ impl Pointers {
 
     /// Notes memory that was allocated outside, where the driver must be told of it.
     pub(crate) fn adopt(&self, start: NonNull<c_void>, size_bytes: usize) {
-        if matches!(self.way, Way::Svm(_)) {
+        if matches!(self.memory_api, MemoryApi::Svm(_)) {
             let block = Block { size_bytes, buffer: std::ptr::null_mut(), offset_bytes: 0 };
             self.live.insert(start.addr().get(), block);
         }
@@ -271,7 +274,7 @@ impl Pointers {
 
     /// Takes [`Pointers::adopt`] back: the memory is freed by somebody else.
     pub(crate) fn forget(&self, start: NonNull<c_void>) {
-        if matches!(self.way, Way::Svm(_)) {
+        if matches!(self.memory_api, MemoryApi::Svm(_)) {
             self.live.remove(start.addr().get());
         }
     }
@@ -283,16 +286,16 @@ impl Pointers {
     pub(crate) unsafe fn free(&self, context: cl_context, start: NonNull<c_void>) -> Result<()> {
         // SAFETY: the caller's promise; the reference to the buffer goes with its entry.
         unsafe {
-            match self.way {
-                Way::Usm(usm) => usm.clMemFreeINTEL(context, start.as_ptr()),
-                Way::Svm(api) => {
+            match self.memory_api {
+                MemoryApi::Usm(usm) => usm.clMemFreeINTEL(context, start.as_ptr()),
+                MemoryApi::Svm(api) => {
                     let free = |start: NonNull<c_void>| {
                         self.forget_svm(api, start);
                         api.clSVMFree(context, start.as_ptr())
                     };
                     if self.slabs.free(start, free)? { Ok(()) } else { free(start) }
                 }
-                Way::Buffers(api, _) => match self.live.remove(start.addr().get()) {
+                MemoryApi::Buffers(api, _) => match self.live.remove(start.addr().get()) {
                     Some(block) => api.clReleaseMemObject(block.buffer),
                     None => Err(Error::invalid("memory that is freed twice")),
                 },
@@ -305,7 +308,7 @@ impl Pointers {
     /// # Safety
     /// As [`Pointers::free`], for all memory of the context.
     pub(crate) unsafe fn free_all(&self, context: cl_context) -> Result<()> {
-        let Way::Svm(api) = self.way else { return Ok(()) };
+        let MemoryApi::Svm(api) = self.memory_api else { return Ok(()) };
         self.slabs.drain().into_iter().try_for_each(|slab| {
             self.forget_svm(api, slab);
             // SAFETY: the caller's promise.
@@ -320,8 +323,8 @@ impl Pointers {
     pub(crate) unsafe fn free_blocking(&self, context: cl_context, start: NonNull<c_void>) -> Result<()> {
         // SAFETY: the caller's promise.
         unsafe {
-            match self.way {
-                Way::Usm(usm) => usm.clMemBlockingFreeINTEL(context, start.as_ptr()),
+            match self.memory_api {
+                MemoryApi::Usm(usm) => usm.clMemBlockingFreeINTEL(context, start.as_ptr()),
                 _ => self.free(context, start),
             }
         }
@@ -341,17 +344,17 @@ impl Pointers {
         // value of the size of a handle is how the core sets a null pointer. A number lives through
         // the call, which copies it.
         unsafe {
-            match self.way {
-                Way::Svm(api) if self.are_numbers => {
+            match self.memory_api {
+                MemoryApi::Svm(api) if self.are_numbers => {
                     let number = address.addr() as u64;
                     api.clSetKernelArg(kernel, index, size_of::<u64>(), (&raw const number).cast())
                 }
-                Way::Usm(usm) => usm.clSetKernelArgMemPointerINTEL(kernel, index, address),
-                Way::Svm(api) | Way::Buffers(api, _) if address.is_null() => {
+                MemoryApi::Usm(usm) => usm.clSetKernelArgMemPointerINTEL(kernel, index, address),
+                MemoryApi::Svm(api) | MemoryApi::Buffers(api, _) if address.is_null() => {
                     api.clSetKernelArg(kernel, index, size_of::<cl_mem>(), std::ptr::null())
                 }
-                Way::Svm(api) => api.clSetKernelArgSVMPointer(kernel, index, address),
-                Way::Buffers(_, extension) => {
+                MemoryApi::Svm(api) => api.clSetKernelArgSVMPointer(kernel, index, address),
+                MemoryApi::Buffers(_, extension) => {
                     extension.clSetKernelArgDevicePointerEXT(kernel, index, address.addr() as u64)
                 }
             }
@@ -364,7 +367,7 @@ impl Pointers {
     /// # Safety
     /// As [`Pointers::set_argument`].
     pub(crate) unsafe fn allow_indirect(&self, api: &Api, kernel: cl_kernel) -> Result<bool> {
-        if !matches!(self.way, Way::Usm(_)) {
+        if !matches!(self.memory_api, MemoryApi::Usm(_)) {
             return Ok(!self.reached_untold);
         }
         let yes: cl_bool = CL_TRUE;
@@ -396,8 +399,8 @@ impl Pointers {
         let tell = |starts: &[usize]| {
             // SAFETY: the caller's promise; the values live through the call, which copies them.
             unsafe {
-                match self.way {
-                    Way::Buffers(..) => {
+                match self.memory_api {
+                    MemoryApi::Buffers(..) => {
                         let addresses: Vec<u64> = starts.iter().map(|start| *start as u64).collect();
                         let name = CL_KERNEL_EXEC_INFO_DEVICE_PTRS_EXT;
                         api.clSetKernelExecInfo(
@@ -424,7 +427,7 @@ impl Pointers {
 
     /// Whether recorded kernels can be given other pointers in place.
     pub(crate) fn updates_recorded_pointers(&self) -> bool {
-        !matches!(self.way, Way::Buffers(..))
+        !matches!(self.memory_api, MemoryApi::Buffers(..))
     }
 
     /// Checks memory from outside, and finds its device. Only USM can be asked.
@@ -438,10 +441,10 @@ impl Pointers {
         kind: Kind,
         start: NonNull<c_void>,
     ) -> Result<Option<cl_device_id>> {
-        let usm = match self.way {
-            Way::Usm(usm) => usm,
-            Way::Svm(_) => return Ok(None),
-            Way::Buffers(..) => {
+        let usm = match self.memory_api {
+            MemoryApi::Usm(usm) => usm,
+            MemoryApi::Svm(_) => return Ok(None),
+            MemoryApi::Buffers(..) => {
                 return Err(Error::new(
                     ErrorKind::FeatureNotSupported,
                     "memory from outside on a device whose memory is buffers with addresses",

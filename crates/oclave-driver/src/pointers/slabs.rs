@@ -8,9 +8,9 @@
 use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::ptr::NonNull;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::Result;
+use crate::sync::{Mutex, MutexGuard};
 
 /// Bytes of an allocation that is cut into pieces.
 const SLAB_BYTES: usize = 1 << 20;
@@ -49,7 +49,7 @@ impl Slab {
 
 impl Slabs {
     fn lock(&self) -> MutexGuard<'_, BTreeMap<usize, Slab>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// A piece of memory, if it is small. `allocate` is asked for so many bytes where no slab has a
@@ -128,6 +128,7 @@ mod tests {
 
     use super::*;
     use crate::Error;
+    use crate::MakeError as _;
 
     fn at(address: usize) -> NonNull<c_void> {
         NonNull::new(std::ptr::without_provenance_mut(address)).unwrap()

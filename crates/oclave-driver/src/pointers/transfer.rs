@@ -3,7 +3,8 @@
 use std::ffi::c_void;
 use std::ptr::NonNull;
 
-use super::{Pointers, Way};
+use super::{MemoryApi, Pointers};
+use crate::MakeError as _;
 use crate::ext::command_buffer::Recorder;
 use crate::sys::*;
 use crate::{Error, Result};
@@ -27,10 +28,14 @@ impl Pointers {
     ) -> Result<()> {
         // SAFETY: the caller's promise.
         unsafe {
-            match self.way {
-                Way::Usm(usm) => usm.clEnqueueMemcpyINTEL(queue, CL_FALSE, to, from, size_bytes, wait, event),
-                Way::Svm(api) => api.clEnqueueSVMMemcpy(queue, CL_FALSE, to, from, size_bytes, wait, event),
-                Way::Buffers(api, _) => {
+            match self.memory_api {
+                MemoryApi::Usm(usm) => {
+                    usm.clEnqueueMemcpyINTEL(queue, CL_FALSE, to, from, size_bytes, wait, event)
+                }
+                MemoryApi::Svm(api) => {
+                    api.clEnqueueSVMMemcpy(queue, CL_FALSE, to, from, size_bytes, wait, event)
+                }
+                MemoryApi::Buffers(api, _) => {
                     let (to, to_offset) = self.live.find(to.addr())?;
                     let (from, from_offset) = self.live.find(from.addr())?;
                     let (from, to) = (from.buffer, to.buffer);
@@ -57,14 +62,14 @@ impl Pointers {
     ) -> Result<()> {
         // SAFETY: the caller's promise.
         unsafe {
-            match self.way {
-                Way::Usm(usm) => {
+            match self.memory_api {
+                MemoryApi::Usm(usm) => {
                     usm.clEnqueueMemcpyINTEL(queue, blocking, to, from_host, size_bytes, wait, event)
                 }
-                Way::Svm(api) => {
+                MemoryApi::Svm(api) => {
                     api.clEnqueueSVMMemcpy(queue, blocking, to, from_host, size_bytes, wait, event)
                 }
-                Way::Buffers(api, _) => {
+                MemoryApi::Buffers(api, _) => {
                     let (to, offset) = self.live.find(to.addr())?;
                     api.clEnqueueWriteBuffer(
                         queue, to.buffer, blocking, offset, size_bytes, from_host, wait, event,
@@ -91,17 +96,17 @@ impl Pointers {
     ) -> Result<()> {
         // SAFETY: the caller's promise.
         unsafe {
-            match self.way {
-                Way::Usm(usm) => {
+            match self.memory_api {
+                MemoryApi::Usm(usm) => {
                     usm.clEnqueueMemcpyINTEL(queue, blocking, to_host, from, size_bytes, wait, event)
                 }
-                Way::Svm(api) => match self.buffer_at(from) {
+                MemoryApi::Svm(api) => match self.buffer_at(from) {
                     Some((buffer, offset)) => api.clEnqueueReadBuffer(
                         queue, buffer, blocking, offset, size_bytes, to_host, wait, event,
                     ),
                     None => api.clEnqueueSVMMemcpy(queue, blocking, to_host, from, size_bytes, wait, event),
                 },
-                Way::Buffers(api, _) => {
+                MemoryApi::Buffers(api, _) => {
                     let (from, offset) = self.live.find(from.addr())?;
                     api.clEnqueueReadBuffer(
                         queue,
@@ -128,10 +133,10 @@ impl Pointers {
     /// buffers to images and back. `None` if no buffer contains it, or if the driver handles
     /// buffers over SVM wrongly.
     pub(crate) fn buffer_around(&self, address: *const c_void) -> Option<(cl_mem, usize)> {
-        match self.way {
-            Way::Usm(_) => None,
-            Way::Svm(_) => self.images_by_buffers.then(|| self.buffer_at(address)).flatten(),
-            Way::Buffers(..) => {
+        match self.memory_api {
+            MemoryApi::Usm(_) => None,
+            MemoryApi::Svm(_) => self.images_by_buffers.then(|| self.buffer_at(address)).flatten(),
+            MemoryApi::Buffers(..) => {
                 self.live.find(address.addr()).ok().map(|(block, offset)| (block.buffer, offset))
             }
         }
@@ -154,10 +159,14 @@ impl Pointers {
         let (start, length) = (pattern.as_ptr().cast::<c_void>(), pattern.len());
         // SAFETY: the caller's promise.
         unsafe {
-            match self.way {
-                Way::Usm(usm) => usm.clEnqueueMemFillINTEL(queue, to, start, length, size_bytes, wait, event),
-                Way::Svm(api) => api.clEnqueueSVMMemFill(queue, to, start, length, size_bytes, wait, event),
-                Way::Buffers(api, _) => {
+            match self.memory_api {
+                MemoryApi::Usm(usm) => {
+                    usm.clEnqueueMemFillINTEL(queue, to, start, length, size_bytes, wait, event)
+                }
+                MemoryApi::Svm(api) => {
+                    api.clEnqueueSVMMemFill(queue, to, start, length, size_bytes, wait, event)
+                }
+                MemoryApi::Buffers(api, _) => {
                     let (to, offset) = self.live.find(to.addr())?;
                     api.clEnqueueFillBuffer(queue, to.buffer, start, length, offset, size_bytes, wait, event)
                 }
@@ -167,9 +176,9 @@ impl Pointers {
 
     /// Whether there is a command that moves memory to the device ahead of its use.
     pub(crate) fn can_prefetch(&self) -> bool {
-        match self.way {
-            Way::Usm(usm) => usm.clEnqueueMigrateMemINTEL.is_some(),
-            Way::Svm(api) | Way::Buffers(api, _) => api.clEnqueueSVMMigrateMem.is_some(),
+        match self.memory_api {
+            MemoryApi::Usm(usm) => usm.clEnqueueMigrateMemINTEL.is_some(),
+            MemoryApi::Svm(api) | MemoryApi::Buffers(api, _) => api.clEnqueueSVMMigrateMem.is_some(),
         }
     }
 
@@ -188,13 +197,13 @@ impl Pointers {
         // Flags of 0 mean the device of the queue.
         // SAFETY: the caller's promise; the lists have one element.
         unsafe {
-            match self.way {
-                Way::Usm(usm) => usm.clEnqueueMigrateMemINTEL(queue, start, size_bytes, 0, wait, event),
-                Way::Svm(api) => {
+            match self.memory_api {
+                MemoryApi::Usm(usm) => usm.clEnqueueMigrateMemINTEL(queue, start, size_bytes, 0, wait, event),
+                MemoryApi::Svm(api) => {
                     let (start, size_bytes) = (start.cast_const(), size_bytes);
                     api.clEnqueueSVMMigrateMem(queue, &[start], &size_bytes, 0, wait, event)
                 }
-                Way::Buffers(api, _) => {
+                MemoryApi::Buffers(api, _) => {
                     let (block, _) = self.live.find(start.addr())?;
                     api.clEnqueueMigrateMemObjects(queue, &[block.buffer], 0, wait, event)
                 }
@@ -220,11 +229,11 @@ impl Pointers {
         let queue = std::ptr::null_mut();
         // SAFETY: the caller's promise; no queue means that of the buffer.
         unsafe {
-            match self.way {
-                Way::Usm(_) | Way::Svm(_) => {
+            match self.memory_api {
+                MemoryApi::Usm(_) | MemoryApi::Svm(_) => {
                     recorder.memcpy(buffer, queue, to, from, size_bytes, wait, point)
                 }
-                Way::Buffers(..) => {
+                MemoryApi::Buffers(..) => {
                     let (to, to_at) = self.live.find(to.addr())?;
                     let (from, from_at) = self.live.find(from.addr())?;
                     let (from, to) = (from.buffer, to.buffer);
@@ -253,11 +262,11 @@ impl Pointers {
         let (start, length) = (pattern.as_ptr().cast::<c_void>(), pattern.len());
         // SAFETY: the caller's promise; no queue means that of the buffer.
         unsafe {
-            match self.way {
-                Way::Usm(_) | Way::Svm(_) => {
+            match self.memory_api {
+                MemoryApi::Usm(_) | MemoryApi::Svm(_) => {
                     recorder.memfill(buffer, queue, to, start, length, size_bytes, wait, point)
                 }
-                Way::Buffers(..) => {
+                MemoryApi::Buffers(..) => {
                     let (to, at) = self.live.find(to.addr())?;
                     recorder.fill_buffer(buffer, queue, to.buffer, start, length, at, size_bytes, wait, point)
                 }
@@ -281,14 +290,14 @@ impl Pointers {
         let no_event = std::ptr::null_mut();
         // SAFETY: the caller's promise.
         unsafe {
-            match self.way {
-                Way::Usm(_) => Ok(start),
-                Way::Svm(api) => {
+            match self.memory_api {
+                MemoryApi::Usm(_) => Ok(start),
+                MemoryApi::Svm(api) => {
                     let pointer = start.as_ptr();
                     api.clEnqueueSVMMap(queue, CL_TRUE, flags, pointer, size_bytes, &[], no_event)?;
                     Ok(start)
                 }
-                Way::Buffers(api, _) => {
+                MemoryApi::Buffers(api, _) => {
                     let (block, at) = self.live.find(start.addr().get())?;
                     let buffer = block.buffer;
                     let mapped =
@@ -312,13 +321,13 @@ impl Pointers {
         let no_event = std::ptr::null_mut();
         // SAFETY: the caller's promise.
         unsafe {
-            match self.way {
-                Way::Usm(_) => Ok(()),
-                Way::Svm(api) => {
+            match self.memory_api {
+                MemoryApi::Usm(_) => Ok(()),
+                MemoryApi::Svm(api) => {
                     api.clEnqueueSVMUnmap(queue, start.as_ptr(), &[], no_event)?;
                     api.clFinish(queue)
                 }
-                Way::Buffers(api, _) => {
+                MemoryApi::Buffers(api, _) => {
                     let (block, _) = self.live.find(start.addr().get())?;
                     api.clEnqueueUnmapMemObject(queue, block.buffer, mapped.as_ptr(), &[], no_event)?;
                     api.clFinish(queue)

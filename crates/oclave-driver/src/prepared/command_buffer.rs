@@ -3,16 +3,18 @@
 use oclave_faults::Fault;
 use std::fmt;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, Once, PoisonError};
+use std::sync::{Arc, Once};
 
 use super::launch::Kept;
 use super::run::Mode;
 use super::sequence::Sequence;
 use super::step::Work;
+use crate::MakeError as _;
+use crate::deferred_free::DeferredResource;
 use crate::event::{Event, RawEvent};
 use crate::ext::command_buffer::{CommandBuffer as Table, Recorder};
 use crate::queue::Queue;
-use crate::retired::RetiredResource;
+use crate::sync::Mutex;
 use crate::sys::{
     CL_COMMAND_BUFFER_FLAGS_KHR, CL_COMMAND_BUFFER_MUTABLE_KHR, CL_COMMAND_BUFFER_SIMULTANEOUS_USE_KHR,
     CL_MUTABLE_DISPATCH_ARGUMENTS_KHR, CL_MUTABLE_DISPATCH_GLOBAL_OFFSET_KHR,
@@ -208,8 +210,8 @@ impl CommandBuffer {
         Ok(told != self.queue.context().pointers()?.generation())
     }
 
-    fn last(&self) -> std::sync::MutexGuard<'_, Option<Event>> {
-        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    fn last(&self) -> crate::sync::MutexGuard<'_, Option<Event>> {
+        self.last.lock()
     }
 }
 
@@ -269,16 +271,16 @@ fn queues<'a, T>(queue: &Arc<Queue>, buffer: &CommandBuffer, raw: &'a T) -> &'a 
 
 impl Drop for CommandBuffer {
     fn drop(&mut self) {
-        let last = self.last.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        let last = self.last.get_mut().take();
         let running = last.filter(|event| !event.has_ended());
         let context = self.queue.context();
-        let keep = RetiredResource::CommandBuffer(self.table, self.raw);
+        let keep = DeferredResource::CommandBuffer(self.table, self.raw);
         match running.as_ref().map(|event| event.raw().and_then(RawEvent::try_clone)) {
             None => context.free(keep),
-            Some(Ok(event)) => context.retired().push(vec![event], keep),
+            Some(Ok(event)) => context.deferred().push(vec![event], keep),
             Some(Err(error)) => {
                 context.keep_error(error.at("dropping a command buffer"));
-                crate::retired::leak(keep);
+                crate::deferred_free::leak(keep);
             }
         }
     }

@@ -3,6 +3,7 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
+use crate::MakeError as _;
 use crate::event::Event;
 use crate::host::{HostSink, HostSource};
 use crate::pointers::Pointers;

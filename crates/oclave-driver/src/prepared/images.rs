@@ -12,6 +12,7 @@ use oclave_faults::Fault;
 use std::ffi::c_void;
 use std::sync::Arc;
 
+use crate::MakeError as _;
 use crate::event::Event;
 use crate::host::{HostBuffer, HostSink, HostSource};
 use crate::image::Image;

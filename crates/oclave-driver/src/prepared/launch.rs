@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::MakeError as _;
 use crate::event::Event;
 use crate::image::{Image, Sampler};
 use crate::kernel::Kernel;

@@ -7,6 +7,7 @@ use std::fmt;
 use super::command_buffer::CommandBuffer;
 use super::launch::{Arg, Kept, WorkSize};
 use super::sequence::Sequence;
+use crate::MakeError as _;
 use crate::sys::{
     CL_STRUCTURE_TYPE_MUTABLE_DISPATCH_CONFIG_KHR, cl_command_buffer_update_type_khr, cl_mem,
     cl_mutable_dispatch_arg_khr, cl_mutable_dispatch_config_khr, cl_sampler,

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::launch::Kept;
 use super::sequence::Sequence;
 use super::step::{Launch, Step, Work};
+use crate::MakeError as _;
 use crate::event::{Event, Measured, RawEvent, Several};
 use crate::queue::Queue;
 use crate::sys::{cl_command_queue, cl_event};

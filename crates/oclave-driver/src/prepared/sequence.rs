@@ -9,6 +9,7 @@ use super::launch::{Arg, Bytes, Kept, WorkSize};
 use super::mutable::Patches;
 use super::step::{Launch, Step, Work};
 use crate::Device;
+use crate::MakeError as _;
 use crate::context::Context;
 use crate::usm::{Allocation, Span};
 use crate::{Error, Result};
@@ -232,15 +233,6 @@ impl Sequence {
     pub(crate) fn launch(&self, index: usize) -> Option<&Launch> {
         match &self.entries.get(index)?.step.work {
             Work::Kernel(launch) => Some(launch),
-            _ => None,
-        }
-    }
-
-    /// The bytes that a kernel is given for an argument by value.
-    #[inline]
-    pub fn value(&self, index: usize, argument: usize) -> Option<&[u8]> {
-        match self.launch(index)?.arguments.get(argument)? {
-            Kept::Value(bytes) => Some(bytes),
             _ => None,
         }
     }

@@ -11,6 +11,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::replay::Replay;
+use crate::MakeError as _;
 use crate::driver::command_buffer::CommandBuffer;
 use crate::driver::event::{Event, Measured, Several};
 use crate::driver::mutable::Patches;
@@ -109,7 +110,7 @@ impl CommandBuffers {
         self.runs.iter().flatten().filter(|run| run.recordable).all(holds)
     }
 
-    /// Puts the runs on a queue, or on that of the lane, one behind the other. The events of the
+    /// Puts the runs on a queue, or on that of the lane, one after the other. The events of the
     /// last and of the first, if it is another one.
     fn put(
         &mut self,

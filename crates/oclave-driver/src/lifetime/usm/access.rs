@@ -16,13 +16,15 @@
 use std::ffi::c_void;
 use std::fmt;
 use std::ptr::NonNull;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use bytemuck::Pod;
 
 use super::{Allocation, Kind};
+use crate::MakeError as _;
 use crate::queue::Queue;
+use crate::sync::{Condvar, Mutex};
 use crate::{Error, ErrorKind, Result};
 
 /// The fields of [`Allocation::access`]. Counts are of threads and guards, but for `HELD`, which is
@@ -150,7 +152,7 @@ impl Allocation {
         let before = self.access.fetch_sub(step, Ordering::SeqCst);
         // Somebody may wait: the host for commands, or held commands for the host.
         if before & word::HOST != 0 {
-            drop(ACCESS_CHANGED.0.lock().unwrap_or_else(PoisonError::into_inner));
+            drop(ACCESS_CHANGED.0.lock());
             ACCESS_CHANGED.1.notify_all();
         }
     }
@@ -163,15 +165,15 @@ impl Allocation {
             }
             std::thread::yield_now();
         }
-        let mut guard = ACCESS_CHANGED.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut guard = ACCESS_CHANGED.0.lock();
         while !allowed(self.access.load(Ordering::SeqCst)) {
-            guard = ACCESS_CHANGED.1.wait(guard).unwrap_or_else(PoisonError::into_inner);
+            guard = ACCESS_CHANGED.1.wait(guard);
         }
     }
 
     /// Waits for the queues that used the memory.
     pub(super) fn wait_for_commands(&self) -> Result<()> {
-        self.context.slots().finish(self.used_by.load(Ordering::SeqCst))?;
+        self.context.queue_bits().finish(self.used_by.load(Ordering::SeqCst))?;
         self.context.sweep_all();
         Ok(())
     }
@@ -215,7 +217,7 @@ impl Allocation {
         if !self.context.pointers()?.support().mapped {
             return Ok(None);
         }
-        let mut mapping = self.mapping.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut mapping = self.mapping.lock();
         let (mapped, users) = match mapping.0 {
             Some((mapped, users)) => (mapped, users + 1),
             // SAFETY: the memory is the context's and has so many bytes; the access word keeps
@@ -228,7 +230,7 @@ impl Allocation {
 
     /// Takes [`Allocation::map`] back.
     fn unmap(&self) {
-        let mut mapping = self.mapping.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut mapping = self.mapping.lock();
         let (Some((mapped, users)), Some(start)) = (mapping.0, self.start) else { return };
         if users > 1 {
             mapping.0 = Some((mapped, users - 1));

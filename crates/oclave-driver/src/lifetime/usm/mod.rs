@@ -7,15 +7,17 @@ mod span;
 use std::ffi::c_void;
 use std::fmt;
 use std::ptr::NonNull;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 
 use crate::Device;
+use crate::MakeError as _;
 use crate::context::Context;
+use crate::deferred_free::{DeferredResource, leak};
+use crate::free_pool::Class;
 use crate::native::UsmHandle;
 use crate::program::Program;
-use crate::retired::{RetiredResource, leak};
-use crate::spare::Class;
+use crate::sync::Mutex;
 use crate::{Error, ErrorKind, Result};
 
 pub use access::HostAccess;
@@ -264,7 +266,7 @@ impl Drop for Allocation {
             return self.context.pointers().into_iter().for_each(|pointers| pointers.forget(start));
         }
         let keep = match &self.program {
-            None => RetiredResource::Usm(start),
+            None => DeferredResource::Usm(start),
             Some(_) if *self.used_by.get_mut() == 0 => return,
             Some(program) => match program.keep() {
                 Ok(keep) => keep,
@@ -278,9 +280,9 @@ impl Drop for Allocation {
         };
         match *self.used_by.get_mut() {
             0 => self.context.free(keep),
-            mask => match self.context.slots().markers(mask) {
+            mask => match self.context.queue_bits().markers(mask) {
                 Ok(events) if events.is_empty() => self.context.free(keep),
-                Ok(events) => self.context.retired().push(events, keep),
+                Ok(events) => self.context.deferred().push(events, keep),
                 Err(error) => {
                     self.context.keep_error(error.at("dropping memory that commands may still use"));
                     leak(keep);

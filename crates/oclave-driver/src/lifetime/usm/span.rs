@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::Allocation;
+use crate::MakeError as _;
 use crate::queue::Queue;
 use crate::{Error, Result};
 

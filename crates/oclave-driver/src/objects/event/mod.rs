@@ -10,6 +10,7 @@ use std::sync::{Arc, OnceLock};
 
 pub use self::clock::device_now;
 pub use self::raw::{Ended, RawEvent, Status, Then};
+use crate::MakeError as _;
 use crate::queue::Queue;
 use crate::sys::{
     CL_PROFILING_COMMAND_END, CL_PROFILING_COMMAND_QUEUED, CL_PROFILING_COMMAND_START,

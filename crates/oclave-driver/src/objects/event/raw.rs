@@ -4,6 +4,7 @@ use std::ffi::c_void;
 use std::fmt;
 use std::time::Duration;
 
+use crate::MakeError as _;
 use crate::objects::user_event;
 use crate::sys::{
     CL_COMPLETE, CL_EVENT_COMMAND_EXECUTION_STATUS, CL_QUEUED, CL_RUNNING, CL_SUBMITTED, cl_event, cl_int,

@@ -1,0 +1,78 @@
+//! What of commands follows parameters of graphs.
+
+use super::argument::Argument;
+use super::command::CommandKind;
+use super::compare::is_same;
+use super::parameter::{Binding, newest_of};
+use crate::MakeError as _;
+use crate::{Error, Result};
+
+/// What of a command follows parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Follows {
+    Nothing,
+    /// Arguments by value, of a kernel that runs.
+    Values,
+    /// More than that.
+    Other,
+}
+
+impl CommandKind {
+    /// The arguments that follow a parameter.
+    pub(crate) fn bindings(&self) -> &[Binding] {
+        match self {
+            Self::Kernel { call, .. } => call.bindings(),
+            _ => &[],
+        }
+    }
+
+    /// Refuses arguments that follow a parameter of anything but this graph; `None`: the command is
+    /// for a queue.
+    pub(crate) fn check_bindings(&self, graph: Option<u64>) -> Result<()> {
+        let Some(foreign) = self.bindings().iter().find(|binding| Some(binding.parameter.graph) != graph)
+        else {
+            return Ok(());
+        };
+        let owner = foreign.parameter.graph;
+        let error = match graph {
+            Some(_) => {
+                Error::invalid(format!("a dynamic parameter of graph {owner} was given to another graph"))
+                    .remedy("make a parameter for each graph")
+            }
+            None => Error::invalid(format!(
+                "a dynamic parameter of graph {owner} was given to a command that is run at once"
+            ))
+            .remedy("give it a value, or add the command to the graph"),
+        };
+        Err(error.at(format!("argument {}", foreign.argument)))
+    }
+
+    /// What parameters may change of the command.
+    pub(crate) fn follows(&self) -> Follows {
+        let Self::Kernel { range, call } = self else { return Follows::Nothing };
+        let is_value = |binding: &Binding| match call.arguments().get(binding.argument) {
+            Some(Argument::Value(value)) => !value.is_raw(),
+            _ => false,
+        };
+        match call.bindings() {
+            [] => Follows::Nothing,
+            bindings if bindings.iter().all(is_value) && !range.global().is_empty() => Follows::Values,
+            _ => Follows::Other,
+        }
+    }
+
+    /// Whether an argument that follows a parameter is not what that is now.
+    pub(crate) fn is_behind(&self) -> bool {
+        let Self::Kernel { call, .. } = self else { return false };
+        newest_of(self.bindings()).any(|Binding { argument, parameter }| {
+            call.arguments().get(*argument).is_some_and(|before| !is_same(before, &parameter.current()))
+        })
+    }
+
+    /// Gives all arguments that follow a parameter its value.
+    pub(crate) fn follow(&mut self) {
+        if let Self::Kernel { call, .. } = self {
+            call.follow();
+        }
+    }
+}

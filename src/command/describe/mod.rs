@@ -1,0 +1,23 @@
+//! Commands and arguments as plain values. Nothing is looked up here.
+//!
+//! ```text
+//! place.rs      what commands read and write, as users name it
+//! argument.rs   arguments of kernels; parameter.rs values of graphs that they follow
+//! passed.rs     what can be passed for a parameter; call.rs a kernel with its arguments
+//! task.rs, native.rs, graph.rs   other things that commands do
+//! command.rs    Command; handler.rs in SYCL's form
+//! compare.rs    how two commands differ; follow.rs what of them follows parameters
+//! ```
+
+pub(super) mod argument;
+pub(super) mod call;
+pub(super) mod command;
+pub(super) mod compare;
+pub(super) mod follow;
+pub(super) mod graph;
+pub(super) mod handler;
+pub(super) mod native;
+pub(super) mod parameter;
+pub(super) mod passed;
+pub(super) mod place;
+pub(super) mod task;

@@ -1,0 +1,95 @@
+//! From a modifiable graph to an executable one.
+//!
+//! ```text
+//! Frozen --plan::flatten--> Flat: sub-graphs put in --plan::partition--> host tasks, and what lies between them for the device
+//!        --tune, plan::planner--> a PartitionPlan for each device partition --exec::prepare--> a Sequence --exec::strategy--> how it is put on queues
+//! ```
+
+use super::handle::ExecutableGraph;
+use crate::MakeError as _;
+use crate::Result;
+use crate::graph::exec::options::{Options, ReplayStrategy};
+use crate::graph::model::graph::Graph;
+
+/// Properties of an executable graph to be made (sections 7.5.3 and 7.5.4); from
+/// [`Graph::finalizer`].
+#[must_use = "an executable graph is made by `finalize`"]
+#[derive(Debug)]
+pub struct Finalizer<'a> {
+    graph: &'a Graph,
+    options: Options,
+}
+
+impl Finalizer<'_> {
+    /// The executable can be updated.
+    pub fn updatable(mut self) -> Self {
+        self.options.updatable = true;
+        self
+    }
+
+    /// Submissions to queues with profiling are measured:
+    /// [`Event::profiling`](crate::Event::profiling) from the first node's start to the last node's
+    /// end, [`ExecutableGraph::timeline`] node by node. It makes them slower.
+    pub fn profiling(mut self) -> Self {
+        self.options.profiling = true;
+        self
+    }
+
+    /// How the graph is put on queues, instead of the way that the library knows to be the fastest
+    /// on the device.
+    pub fn strategy(mut self, strategy: ReplayStrategy) -> Self {
+        self.options.strategy = strategy;
+        self
+    }
+
+    /// Waits in [`finalize`](Self::finalize) for the program of the
+    /// [interpreter](ReplayStrategy::Interpreter).
+    ///
+    /// Building it takes seconds if the cache of programs does not have it. Without this function,
+    /// a thread of the library builds it. Submissions launch nodes one by one until it is ready,
+    /// with the same results. If the build fails, nodes stay launched, and
+    /// [`ExecutableGraph::not_interpreted`] says why. With [`Auto`](ReplayStrategy::Auto), the build
+    /// begins with the second submission, or with a second graph of the same kernels. Executables
+    /// share it, and their drop does not wait for it. The exit of the process does.
+    ///
+    /// In contexts with
+    /// [`graph_interpreter(Some(true))`](crate::ContextBuilder::graph_interpreter), `finalize`
+    /// always waits.
+    pub fn wait_for_interpreter(mut self) -> Self {
+        self.options.wait_for_interpreter = true;
+        self
+    }
+
+    /// Makes the executable graph.
+    ///
+    /// # Errors
+    /// As [`Graph::finalize`]; [`FeatureNotSupported`](crate::ErrorKind::FeatureNotSupported) for
+    /// command buffers on a device that has none.
+    pub fn finalize(self) -> Result<ExecutableGraph> {
+        let frozen = self.graph.inner().freeze()?;
+        let graph = frozen.graph;
+        ExecutableGraph::new(frozen, self.options).map_err(|error| error.at(format!("graph {graph}")))
+    }
+}
+
+impl Graph {
+    /// An executable graph of what is in the graph now (`sycl_ext_oneapi_graph`, section 7.5.5,
+    /// `finalize`). Later changes of the graph do not reach it; the graph can be changed and
+    /// finalized again.
+    ///
+    /// Kernels were built when their nodes were added. Everything is checked here that can be, and
+    /// prepared: submissions only put commands on a queue.
+    ///
+    /// # Errors
+    /// [`Invalid`](crate::ErrorKind::Invalid) for a cycle, and what a queue would refuse a command
+    /// for, with the node.
+    pub fn finalize(&self) -> Result<ExecutableGraph> {
+        self.finalizer().finalize()
+    }
+
+    /// To make an executable graph with other properties.
+    pub fn finalizer(&self) -> Finalizer<'_> {
+        let wait_for_interpreter = self.context().graph_interpreter() == Some(true);
+        Finalizer { graph: self, options: Options { wait_for_interpreter, ..Options::default() } }
+    }
+}

@@ -1,0 +1,248 @@
+//! Executable graphs.
+
+use std::any::Any;
+use std::collections::HashMap;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use super::layout::Layout;
+use super::prepared::Prepared;
+use crate::MakeError as _;
+use crate::command::{CommandKind, GraphCommand};
+use crate::dag::NodeId;
+use crate::driver::sync::{Mutex, MutexGuard};
+use crate::graph::exec::options::{Options, ReplayStrategy};
+use crate::graph::model::dynamics::{Changes, Dynamics};
+use crate::graph::model::snapshot::Frozen;
+use crate::graph::plan::flatten::SubGraph;
+use crate::{Context, Device, Error, Event, Node, Result};
+
+/// A graph that is ready to run, again and again (`sycl_ext_oneapi_graph`, section 7.5.1); from
+/// [`Graph::finalize`](crate::Graph::finalize).
+///
+/// It is put on a queue like one command: [`Queue::submit_graph`], or
+/// [`Command::graph`](crate::Command::graph) for one with dependencies. On a recording queue, and
+/// when it is added to another graph, it becomes a sub-graph. One instance runs at a time: a
+/// submission waits for the one before it, on whatever queue (section 7.6.5).
+///
+/// A handle: clones are of the same executable, and equal. It keeps alive all that its commands
+/// use, the graph that it was made from not needed; it may be dropped while it runs. It may be
+/// submitted by many threads.
+///
+/// ```no_run
+/// # use oclave::{DynamicParameter, Graph, Queue, Result};
+/// # fn f(queue: &Queue, graph: &Graph, alpha: &DynamicParameter<f32>) -> Result<()> {
+/// let executable = graph.finalizer().updatable().finalize()?;
+/// for step in 0..100 {
+///     executable.set(alpha, step as f32)?;
+///     queue.submit_graph(&executable)?; // after the submission before
+/// }
+/// queue.wait()?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+#[must_use = "an executable graph does nothing until it is submitted"]
+pub struct ExecutableGraph(Arc<Inner>);
+
+/// What all handles of an executable share.
+///
+/// # Locks
+/// One lock has all that changes: `prepared`. `turn` only puts submissions and updates in an order.
+/// It is held for all of a submission, whose commands lock `prepared` when they are put on a
+/// queue, be it on this thread or, deferred, on another.
+///
+/// The order is `turn`, `prepared`, the state of the graph that it was made from, a parameter's
+/// value. No thread locks two executables at once.
+pub(in crate::graph) struct Inner {
+    id: u64,
+    pub(in crate::graph) layout: Layout,
+    /// Of the graph's nodes, and how many of them all nodes of this have.
+    changes: Arc<Changes>,
+    seen: AtomicU64,
+    warned: AtomicBool,
+    /// The event of the last submission, as far as the next one must wait for it.
+    turn: Mutex<Option<Event>>,
+    prepared: Mutex<Prepared>,
+}
+
+impl ExecutableGraph {
+    pub(in crate::graph) fn new(frozen: Frozen, options: Options) -> Result<Self> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let (changes, seen) = frozen.changes.clone();
+        if options.strategy == ReplayStrategy::CommandBuffer {
+            frozen.device.require_command_buffers()?;
+        }
+        let subs = sub_graphs(&frozen)?;
+        let sub_graph = |node| {
+            let sub = subs.get(&node).ok_or_else(|| no_sub_graph(node))?;
+            Ok(SubGraph { flat: &sub.layout().flat, commands: sub.commands() })
+        };
+        let (layout, commands) = Layout::new(&frozen, options, sub_graph)?;
+        let prepared = Prepared::new(&layout, commands, frozen)?;
+        Ok(Self(Arc::new(Inner {
+            id: NEXT.fetch_add(1, Ordering::Relaxed),
+            layout,
+            changes,
+            seen: AtomicU64::new(seen),
+            warned: AtomicBool::new(false),
+            turn: Mutex::new(None),
+            prepared: Mutex::new(prepared),
+        })))
+    }
+
+    /// The executable graph that a command runs; the layer of commands does not know its type.
+    pub(in crate::graph) fn of(command: &Arc<dyn GraphCommand>) -> Result<Self> {
+        let any = Arc::clone(command) as Arc<dyn Any + Send + Sync>;
+        any.downcast().map(Self).map_err(|_| Error::bug("a graph command runs no executable graph"))
+    }
+
+    pub(super) fn from_inner(inner: Arc<Inner>) -> Self {
+        Self(inner)
+    }
+
+    pub(in crate::graph) fn inner(&self) -> &Arc<Inner> {
+        &self.0
+    }
+
+    pub(in crate::graph) fn layout(&self) -> &Layout {
+        &self.0.layout
+    }
+
+    pub(crate) fn context(&self) -> &Context {
+        self.layout().queue.context()
+    }
+
+    pub(crate) fn device(&self) -> &Device {
+        self.layout().queue.device()
+    }
+
+    pub(in crate::graph) fn id(&self) -> u64 {
+        self.0.id
+    }
+
+    /// How many commands there are, those of sub-graphs included.
+    pub fn len(&self) -> usize {
+        self.layout().flat.len()
+    }
+
+    /// Whether there is no command.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    pub(in crate::graph) fn is_updatable(&self) -> bool {
+        self.layout().options.updatable
+    }
+
+    /// The commands of all nodes, as they are now.
+    pub(in crate::graph) fn commands(&self) -> Vec<Arc<CommandKind>> {
+        self.prepared().commands.to_vec()
+    }
+
+    /// The event of the last submission. Nobody else submits or updates while it is locked.
+    pub(in crate::graph) fn turn(&self) -> MutexGuard<'_, Option<Event>> {
+        self.0.turn.lock()
+    }
+
+    pub(in crate::graph) fn prepared(&self) -> MutexGuard<'_, Prepared> {
+        self.0.prepared()
+    }
+
+    /// Notes that nodes were updated. Those that were changed and are not among them lack changes.
+    pub(in crate::graph) fn note_updated(
+        &self,
+        prepared: &mut Prepared,
+        dynamics: &Dynamics,
+        updated: &[&Node],
+    ) {
+        let (outdated, known) = &mut prepared.outdated;
+        outdated.extend(dynamics.changed_after(*known).map(NodeId::index));
+        outdated.sort_unstable();
+        outdated.dedup();
+        let mut updated: Vec<usize> = updated.iter().map(|node| node.index()).collect();
+        updated.sort_unstable();
+        let mut updated = updated.into_iter().peekable();
+        let flat = &self.layout().flat;
+        // Both are sorted. A search for each of a thousand nodes would take a quarter of an update.
+        outdated.retain(|node| {
+            while updated.next_if(|other| other < node).is_some() {}
+            updated.peek() != Some(node) && flat.position(*node).is_some()
+        });
+        *known = dynamics.changes().count();
+        if outdated.is_empty() {
+            self.0.seen.store(*known, Ordering::Relaxed);
+        }
+    }
+
+    /// Says in the log, once, that nodes of the graph were changed and this was not updated with
+    /// all of them.
+    #[inline]
+    pub(in crate::graph) fn warn_if_behind(&self) {
+        let Inner { changes, seen, warned, layout, id, .. } = &*self.0;
+        let is_behind = layout.options.updatable && changes.count() != seen.load(Ordering::Relaxed);
+        if is_behind && !warned.swap(true, Ordering::Relaxed) {
+            let graph = layout.graph;
+            log::warn!(
+                "executable graph {id} runs with old values: parameters or nodes of graph {graph} were changed, and it was not \
+                 updated with all of these nodes; call `executable.set(&parameter, value)`, or `executable.update(&nodes)` after the change"
+            );
+        }
+    }
+
+    pub(in crate::graph) fn at(&self, error: Error) -> Error {
+        self.layout().at(error)
+    }
+}
+
+impl Inner {
+    pub(super) fn id(&self) -> u64 {
+        self.id
+    }
+
+    pub(super) fn prepared(&self) -> MutexGuard<'_, Prepared> {
+        self.prepared.lock()
+    }
+}
+
+/// The executables that are sub-graphs of a graph, by the index of their nodes.
+fn sub_graphs(frozen: &Frozen) -> Result<HashMap<usize, ExecutableGraph>> {
+    let subs = frozen.commands.iter().enumerate().filter_map(|(node, command)| match &**command {
+        CommandKind::Graph(sub) => Some(ExecutableGraph::of(sub).map(|sub| (node, sub))),
+        _ => None,
+    });
+    subs.collect()
+}
+
+fn no_sub_graph(node: usize) -> Error {
+    Error::bug(format!("node {node} of a snapshot is no sub-graph"))
+}
+
+impl PartialEq for ExecutableGraph {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for ExecutableGraph {}
+
+impl Hash for ExecutableGraph {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.id.hash(state);
+    }
+}
+
+impl fmt::Debug for ExecutableGraph {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Debug for Inner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Layout { graph, flat, .. } = &self.layout;
+        write!(f, "ExecutableGraph({} of graph {graph}, {} commands)", self.id, flat.len())
+    }
+}

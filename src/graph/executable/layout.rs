@@ -1,0 +1,56 @@
+//! What of an executable graph never changes.
+
+use std::sync::Arc;
+
+use crate::MakeError as _;
+use crate::command::CommandKind;
+use crate::graph::exec::options::Options;
+use crate::graph::exec::prepare::Source;
+use crate::graph::model::snapshot::Frozen;
+use crate::graph::plan::commands::Commands;
+use crate::graph::plan::flatten::{Flat, SubGraph, flatten};
+use crate::graph::plan::partition::{Partition, partition};
+use crate::{Error, Queue, Result};
+
+/// Nodes, edges and partitions, and what they are prepared for.
+pub(in crate::graph) struct Layout {
+    /// The number of the graph that it was made from.
+    pub(in crate::graph) graph: u64,
+    /// For commands to be prepared with; of the context and device. All executables share it.
+    pub(in crate::graph) queue: Queue,
+    pub(in crate::graph) options: Options,
+    pub(in crate::graph) flat: Flat,
+    pub(in crate::graph) partitions: Vec<Partition>,
+}
+
+impl Layout {
+    /// The layout of a snapshot, and the command of each node. `sub_graph` gives the node that is a
+    /// sub-graph, by the node's index.
+    pub(in crate::graph) fn new<'s>(
+        frozen: &Frozen,
+        options: Options,
+        sub_graph: impl Fn(usize) -> Result<SubGraph<'s>>,
+    ) -> Result<(Self, Vec<Arc<CommandKind>>)> {
+        let queue = Queue::internal(&frozen.context, &frozen.device)?;
+        let (flat, commands) = flatten(frozen, sub_graph)?;
+        let partitions = partition(&flat)?;
+        Ok((Self { graph: frozen.graph, queue, options, flat, partitions }, commands))
+    }
+
+    /// The nodes of a partition, to be prepared.
+    pub(in crate::graph) fn source<'a>(&'a self, index: usize, commands: &'a Commands) -> Option<Source<'a>> {
+        Some(Source {
+            flat: &self.flat,
+            commands,
+            nodes: &self.partitions.get(index)?.nodes,
+            partition: index as u32,
+            queue: &self.queue,
+            options: self.options,
+        })
+    }
+
+    /// Names the graph in an error.
+    pub(in crate::graph) fn at(&self, error: Error) -> Error {
+        error.at(format!("graph {}", self.graph))
+    }
+}

@@ -1,0 +1,19 @@
+//! Executable graphs: finalized, submitted, run.
+//!
+//! ```text
+//! handle.rs     ExecutableGraph; what its handles share, and the order of the locks
+//! layout.rs     what of it never changes
+//! prepared.rs   what of it changes: one value behind one lock; part.rs a partition of it
+//! versions.rs   what deferred submissions must not see
+//! finalizer.rs  how a graph becomes executable
+//! submit.rs     how it is submitted; command.rs as a command
+//! ```
+
+mod command;
+pub(super) mod finalizer;
+pub(super) mod handle;
+pub(super) mod layout;
+pub(super) mod part;
+pub(super) mod prepared;
+mod submit;
+pub(super) mod versions;

@@ -1,0 +1,177 @@
+//! All of an executable that changes: commands, what was prepared for them, and what is due.
+
+use std::sync::Arc;
+
+use super::layout::Layout;
+use super::part::Part;
+use super::versions::{Pending, StepChanges, TaskChange};
+use crate::Result;
+use crate::command::CommandKind;
+use crate::driver::mutable::Patches;
+use crate::graph::exec::prepare::{Location, Steps};
+use crate::graph::model::snapshot::Frozen;
+use crate::graph::plan::commands::Commands;
+use crate::graph::tune::tuned::{Retune, TunedPart};
+use crate::memory::buffer::{self, Requirement};
+
+/// All of an executable that changes.
+pub(in crate::graph) struct Prepared {
+    /// By node of the flat graph.
+    pub(in crate::graph) commands: Commands,
+    /// By node of the flat graph: what it was prepared as.
+    pub(in crate::graph) locations: Vec<Option<Location>>,
+    /// By partition; `None` for host tasks.
+    pub(in crate::graph) parts: Vec<Option<Part>>,
+    /// What the commands do to parts of buffers, each once.
+    pub(in crate::graph) requirements: Vec<Arc<Requirement>>,
+    /// What it was made from; for updates.
+    pub(in crate::graph) frozen: Option<Frozen>,
+    /// For updates.
+    pub(in crate::graph) patches: Patches,
+    /// The numbers of nodes that lack one of the first so many changes.
+    pub(in crate::graph) outdated: (Vec<usize>, u64),
+}
+
+/// What an executable is brought up to date for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::graph) enum RefreshFor {
+    /// The next submission.
+    Submission,
+    /// A submission that is put on a queue now.
+    Run(u64),
+    /// An update.
+    Update,
+}
+
+impl Prepared {
+    /// Prepares commands.
+    pub(in crate::graph) fn new(layout: &Layout, all: Vec<Arc<CommandKind>>, frozen: Frozen) -> Result<Self> {
+        let commands = Commands::new(all);
+        let mut locations = vec![None; layout.flat.len()];
+        let mut parts = Vec::with_capacity(layout.partitions.len());
+        for (index, partition) in layout.partitions.iter().enumerate() {
+            let source = layout.source(index, &commands).filter(|_| !partition.host);
+            let tuned = source.map(|source| TunedPart::new(source, &mut locations)).transpose()?;
+            parts.push(tuned.map(Part::new));
+        }
+        let requirements = requirements(layout, &commands);
+        let outdated = (Vec::new(), frozen.changes.1);
+        let frozen = layout.options.updatable.then(|| frozen.without_commands());
+        Ok(Self { commands, locations, parts, requirements, frozen, patches: Patches::default(), outdated })
+    }
+
+    pub(in crate::graph) fn part(&self, index: usize) -> Option<&Part> {
+        self.parts.get(index)?.as_ref()
+    }
+
+    pub(in crate::graph) fn part_mut(&mut self, index: usize) -> Option<&mut Part> {
+        self.parts.get_mut(index)?.as_mut()
+    }
+
+    /// What a node of the flat graph was prepared as.
+    pub(in crate::graph) fn steps(&self, node: u32) -> Option<&Steps> {
+        self.locations.get(node as usize)?.as_ref().map(|location| &location.step)
+    }
+
+    /// Commands with buffers have changed.
+    pub(in crate::graph) fn find_requirements(&mut self, layout: &Layout) {
+        self.requirements = requirements(layout, &self.commands);
+    }
+
+    /// Brings a partition up to date. Before a submission it is prepared again if a command no
+    /// longer fits its step, or if tuning has found better steps. Updates that are due are applied
+    /// then, unless a deferred submission needs the present version.
+    pub(in crate::graph) fn refresh(
+        &mut self,
+        layout: &Layout,
+        index: usize,
+        refresh_for: RefreshFor,
+    ) -> Result<()> {
+        let Self { commands, locations, parts, .. } = self;
+        let Some(Some(part)) = parts.get_mut(index) else { return Ok(()) };
+        if refresh_for == RefreshFor::Submission {
+            rebuild_if_due(part, layout, index, commands)?;
+        }
+        let Part { tuned, versions } = part;
+        let until = match refresh_for {
+            RefreshFor::Run(submission) => submission,
+            _ if versions.must_wait() => return Ok(()),
+            _ => u64::MAX,
+        };
+        while let Some(pending) = versions.next_for(until) {
+            match pending {
+                Pending::Changes(StepChanges { steps, tasks }) => {
+                    // Other plans were prepared without these changes.
+                    tuned.cancel_race();
+                    for (index, step) in steps {
+                        tuned.exec.set_step(index, step)?;
+                    }
+                    for (task, TaskChange { before, command, .. }) in tasks {
+                        tuned.exec.set_task(task, &before, &command, &layout.queue)?;
+                    }
+                }
+                Pending::Rebuilt(new) => {
+                    let (new, new_locations) = *new;
+                    tuned.replace_steps(new);
+                    for (now, new) in locations.iter_mut().zip(new_locations) {
+                        *now = new.or(now.take());
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes that a part is submitted, and gives the number of the submission. Only those of an
+    /// updatable executable are counted.
+    pub(in crate::graph) fn begin_submission(
+        &mut self,
+        layout: &Layout,
+        index: usize,
+    ) -> Result<Option<u64>> {
+        self.refresh(layout, index, RefreshFor::Submission)?;
+        Ok(match self.part_mut(index) {
+            Some(part) if layout.options.updatable => Some(part.versions.submit()),
+            _ => None,
+        })
+    }
+
+    /// Notes that a part that was submitted is on a queue, or never will be.
+    pub(in crate::graph) fn end_submission(&mut self, index: usize) {
+        if let Some(part) = self.part_mut(index) {
+            part.versions.end_submission();
+        }
+    }
+}
+
+/// Prepares what the next submission of a partition runs, if it is not what there is.
+fn rebuild_if_due(
+    Part { tuned, versions }: &mut Part,
+    layout: &Layout,
+    index: usize,
+    commands: &Commands,
+) -> Result<()> {
+    let retune = tuned.retune();
+    if retune.is_none() && !versions.must_rebuild {
+        return Ok(());
+    }
+    let Some(source) = layout.source(index, commands) else { return Ok(()) };
+    let new = match retune {
+        // Steps that won were made for the nodes as they were before a command came that does not
+        // fit.
+        Some(Retune::Steps(winner)) if !versions.must_rebuild => tuned.with_winner(source, *winner),
+        _ => tuned
+            .again(source)
+            .map_err(|error| layout.at(error))
+            .inspect_err(|_| versions.must_rebuild = true)?,
+    };
+    versions.rebuild(Box::new(new));
+    Ok(())
+}
+
+/// What the commands do to parts of buffers, each once.
+fn requirements(layout: &Layout, commands: &Commands) -> Vec<Arc<Requirement>> {
+    let commands = (0..layout.flat.len()).filter_map(|node| commands.get(node));
+    let all: Vec<Arc<Requirement>> = commands.flat_map(|command| command.requirements()).collect();
+    buffer::joined(all.iter())
+}

@@ -1,0 +1,145 @@
+//! How a graph is submitted.
+//!
+//! A graph that is one partition for the device is one command. Other graphs run on an internal
+//! queue, out of order, each partition after those that it depends on. On the user's queue, only a
+//! start marker and an end marker appear. The end marker has the graph's event. Graphs that do not
+//! run at the same time share the internal queue.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use super::handle::ExecutableGraph;
+use crate::MakeError as _;
+use crate::command::{CommandKind, GraphCommand, GraphPart, PreparedCommand, submit_prepared};
+use crate::driver::queue::Properties;
+use crate::event::{Outcome, Promise};
+use crate::graph::plan::partition::Partition;
+use crate::handles::with_slice;
+use crate::{Error, Event, Queue, Result};
+
+impl ExecutableGraph {
+    /// Submits it to a queue of its context and device. One instance runs at a time, so it comes
+    /// after the last submission. It also runs after `behind`, whether or not that succeeds.
+    pub(crate) fn submit<'a>(
+        &self,
+        queue: &Queue,
+        after: impl Iterator<Item = &'a Event> + Clone,
+        behind: &[&Event],
+    ) -> Result<Event> {
+        self.warn_if_behind();
+        let mut turn = self.turn();
+        match self.layout().partitions.as_slice() {
+            [] => submit_prepared(queue, PreparedCommand::Empty, after, behind),
+            [Partition { host: false, .. }] => {
+                let part = PreparedCommand::Part(self.submitted_part(0)?);
+                let behind = turn.iter().chain(behind.iter().copied());
+                let event = with_slice(behind, |behind| submit_prepared(queue, part, after, behind))?;
+                // For what the driver has, `run` sees to it.
+                *turn = Some(&event).filter(|event| event.native_event().is_none()).cloned();
+                Ok(event)
+            }
+            _ => {
+                let context = self.context();
+                let lane = context.take_queue(self.device(), self.lane_properties())?;
+                let lane = Queue::around(context.clone(), lane);
+                let submitted = Promise::new(false);
+                let outcome = self.submit_parts(queue, &lane, after, behind, &mut turn, &submitted);
+                context.put_queue_back(Arc::clone(lane.driver()), turn.clone());
+                drop(turn);
+                submitted.resolve(Outcome::done_now());
+                submitted.notify();
+                outcome
+            }
+        }
+    }
+
+    /// Those of the queue for the partitions.
+    fn lane_properties(&self) -> Properties {
+        Properties {
+            out_of_order: self.device().capabilities().out_of_order_queues,
+            profiling: self.layout().options.profiling,
+            ..Properties::default()
+        }
+    }
+
+    /// A partition for the device as a command, for a submission that begins now.
+    fn submitted_part(&self, index: usize) -> Result<GraphPart> {
+        let submission = self.prepared().begin_submission(self.layout(), index)?;
+        let graph = Arc::clone(self.inner()) as Arc<dyn GraphCommand>;
+        Ok(GraphPart::new(graph, index, submission))
+    }
+
+    fn submit_parts<'a>(
+        &self,
+        queue: &Queue,
+        lane: &Queue,
+        after: impl Iterator<Item = &'a Event> + Clone,
+        behind: &[&Event],
+        turn: &mut Option<Event>,
+        submitted: &Arc<Promise>,
+    ) -> Result<Event> {
+        let barrier = queue.order().barrier();
+        let (begin, behind): (Vec<Event>, Vec<&Event>) = match queue.is_out_of_order() {
+            true => (after.cloned().collect(), behind.iter().copied().chain(&barrier).collect()),
+            false => (vec![submit_prepared(queue, PreparedCommand::Marker, after, behind)?], Vec::new()),
+        };
+        let behind: Vec<&Event> = behind.into_iter().chain(turn.as_ref()).collect();
+        let mut events = Vec::with_capacity(self.layout().partitions.len());
+        if let Err(error) = self.put_parts(lane, &begin, &behind, submitted, &mut events) {
+            // What was put there still runs after the last submission, and before the next.
+            if !events.is_empty() {
+                *turn = Some(submit_prepared(lane, PreparedCommand::Empty, events.iter(), &[])?);
+            }
+            return Err(self.at(error));
+        }
+        let mut is_leaf = vec![true; events.len()];
+        for wait in self.layout().partitions.iter().flat_map(|partition| &partition.waits) {
+            *is_leaf.get_mut(*wait as usize).ok_or_else(|| no_partition(*wait))? = false;
+        }
+        let leaves = events.iter().zip(is_leaf).filter(|(_, leaf)| *leaf).map(|(event, _)| event);
+        let end = submit_prepared(queue, PreparedCommand::GraphEnd, leaves, &[])?;
+        *turn = Some(end.clone());
+        Ok(Event::of_graph(self.id(), self.layout().options.profiling, end, events))
+    }
+
+    /// Puts all parts on the queue for parts; gives their events to `events`. Host tasks wait until
+    /// all of the graph is submitted. If one of them then waits for the queue, the commands after
+    /// the graph are there, and are found to wait for the task.
+    fn put_parts(
+        &self,
+        lane: &Queue,
+        begin: &[Event],
+        behind: &[&Event],
+        submitted: &Arc<Promise>,
+        events: &mut Vec<Event>,
+    ) -> Result<()> {
+        let layout = self.layout();
+        let submitted = Event::promised(Arc::clone(submitted));
+        for (index, partition) in layout.partitions.iter().enumerate() {
+            let node = partition.nodes.first().filter(|_| partition.host).map(|node| *node as usize);
+            let command = node.and_then(|node| self.prepared().commands.get(node).map(Cow::into_owned));
+            let part = match (node, command.as_deref()) {
+                (Some(node), Some(CommandKind::HostTask(task))) => {
+                    PreparedCommand::HostTask(task.of_node(layout.graph, layout.flat.origin(node)))
+                }
+                _ => PreparedCommand::Part(self.submitted_part(index)?),
+            };
+            let waits: Vec<&Event> = partition
+                .waits
+                .iter()
+                .map(|wait| events.get(*wait as usize).ok_or_else(|| no_partition(*wait)))
+                .collect::<Result<_>>()?;
+            let submitted = partition.host.then_some(&submitted);
+            let event = match partition.waits.is_empty() {
+                true => submit_prepared(lane, part, begin.iter().chain(submitted), behind),
+                false => submit_prepared(lane, part, waits.into_iter().chain(submitted), &[]),
+            }?;
+            events.push(event);
+        }
+        Ok(())
+    }
+}
+
+fn no_partition(index: u32) -> Error {
+    Error::bug(format!("partition {index} of a graph is not submitted before one that waits for it"))
+}
