@@ -361,13 +361,17 @@ fn expand_data(item: TokenStream) -> Expanded<TokenStream> {
             const DESCRIPTION: &'static ::oclave_kernel::__private::TypeDescription = {{
                 {checks}
                 assert!({sizes} == ::core::mem::size_of::<{name}>(), \"a struct for kernels has no padding: add fields for it\");
-                &::oclave_kernel::__private::TypeDescription::structure::<{name}>({:?}, &[{descriptions}])
+                const FIELDS: &[::oclave_kernel::__private::FieldDescription] = &[{descriptions}];
+                const STRUCTURE: ::oclave_kernel::__private::TypeDescription =
+                    ::oclave_kernel::__private::TypeDescription::structure::<{name}>({:?}, FIELDS);
+                &STRUCTURE
             }};
             const IS_ATOMIC: bool = false;
         }}
         #[allow(unsafe_code)]
         // SAFETY: as above.
-        unsafe impl ::oclave_kernel::Data for {name} {{}}",
+        unsafe impl ::oclave_kernel::Data for {name} {{}}
+        ::oclave_kernel::__parameter!({name});",
         name.to_string()
     );
     match text.parse::<TokenStream>() {

@@ -63,8 +63,10 @@ pub use oclave_kernel_macros::{Data, kernel};
 pub mod __private {
     pub use crate::description::{FieldDescription, KernelDescription, ParameterDescription, TypeDescription};
     #[cfg(not(oclave_device))]
-    pub use crate::host::{HostParameter, run};
+    pub use crate::host::{HostParameter, Work, run};
     pub use crate::parameter::Parameter;
+    #[cfg(oclave_device)]
+    pub use crate::parameter::bytes_argument;
 
     /// Only compiles for [`Data`](crate::Data).
     pub const fn is_data<T: crate::Data>() {}

@@ -110,6 +110,17 @@ scalars!(
     i64: argument_u64, u64: argument_u64, f32: argument_f32, f64: argument_f64
 );
 
+/// A value that is passed as bytes.
+///
+/// # Safety
+/// As [`Parameter::argument`].
+#[cfg(oclave_device)]
+#[inline(always)]
+pub unsafe fn bytes_argument<T: Data>(index: u32) -> T {
+    // SAFETY: the argument is a value of this type.
+    unsafe { device::argument_bytes(index).cast::<T>().read() }
+}
+
 impl<T: Data, const N: usize> Parameter for [T; N] {
     const KIND: u32 = 1;
     const ARGUMENTS: u32 = 1;
@@ -118,9 +129,51 @@ impl<T: Data, const N: usize> Parameter for [T; N] {
     #[cfg(oclave_device)]
     #[inline(always)]
     unsafe fn argument(index: u32) -> Self {
-        // SAFETY: the argument is a value of this type.
-        unsafe { device::argument_bytes(index).cast::<Self>().read() }
+        // SAFETY: as this function.
+        unsafe { bytes_argument(index) }
     }
+}
+
+/// Makes a type that is [`Data`] a parameter.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __parameter {
+    ($ty:ty) => {
+        $crate::__device! {
+            #[allow(unsafe_code)]
+            impl $crate::__private::Parameter for $ty {
+                const KIND: u32 = 1;
+                const ARGUMENTS: u32 = 1;
+                const TYPE: &'static $crate::__private::TypeDescription = <$ty as $crate::Element>::DESCRIPTION;
+
+                #[inline(always)]
+                unsafe fn argument(index: u32) -> Self {
+                    // SAFETY: as this function.
+                    unsafe { $crate::__private::bytes_argument(index) }
+                }
+            }
+        }
+        $crate::__host! {
+            impl $crate::__private::Parameter for $ty {
+                const KIND: u32 = 1;
+                const ARGUMENTS: u32 = 1;
+                const TYPE: &'static $crate::__private::TypeDescription = <$ty as $crate::Element>::DESCRIPTION;
+            }
+
+            impl $crate::__private::HostParameter for $ty {
+                type Host<'h> = $ty;
+                type Shared = $ty;
+
+                fn share(given: $ty) -> $ty {
+                    given
+                }
+
+                fn of(shared: &$ty, _: &$crate::__private::Work) -> Self {
+                    *shared
+                }
+            }
+        }
+    };
 }
 
 impl<T: Element> Parameter for &[T] {
@@ -153,11 +206,19 @@ impl<T: Data> Parameter for Out<T> {
         let len = device::argument_u64(index + 1) as usize;
         let id = device::global_linear_id();
         if id >= len {
-            panic!("the range has more work-items than an `Out` has elements");
+            out_is_too_short();
         }
         // SAFETY: in bounds of what the host passes.
         Self { element: unsafe { device::argument_global(index).cast::<T>().add(id) } }
     }
+}
+
+/// The lowering knows the message by this name, and takes the kernel's own line for the place.
+#[cfg(oclave_device)]
+#[cold]
+#[inline(never)]
+fn out_is_too_short() -> ! {
+    panic!("the range has more work-items than an `Out` has elements")
 }
 
 impl<T: Data> Parameter for Global<T> {

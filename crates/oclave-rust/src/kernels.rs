@@ -32,6 +32,13 @@ pub struct Kernel {
     pub(crate) symbol: Symbol,
 }
 
+impl Kernel {
+    /// What tells the kernel in the note of a panic.
+    pub fn panic_id(&self) -> u64 {
+        crate::lower::panics::kernel_id(&self.symbol.name)
+    }
+}
+
 /// A parameter.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Parameter {

@@ -562,47 +562,15 @@ impl<'a, 'p> Run<'a, 'p> {
         });
         let copy = Copy { symbol, shape: self.shape(&values) };
         let analysis = self.all.get(&copy, &function)?;
+        let before = self.classes.changes;
         let summary = self.instantiate(&analysis.summary);
         for (value, known) in values.iter().zip(summary) {
-            let before = self.classes.changes;
-            let is_new = match (*value, known) {
-                (Some(value), Some(known)) => self.grows(value, known),
-                _ => false,
-            };
             self.join(*value, known);
-            if !is_new {
-                // New classes that tell nothing new are no change.
-                self.classes.changes = before;
-            }
         }
+        // Joining with new classes that tell nothing new is no change.
+        let is_same = self.shape(&values) == copy.shape;
+        self.classes.changes = if is_same { before } else { before + 1 };
         Ok(Some(copy))
-    }
-
-    /// Whether a class becomes another one when `other`, which is new here, is joined with it.
-    fn grows(&self, class: Class, other: Class) -> bool {
-        let mut pending = vec![(class, other)];
-        let mut seen: HashMap<usize, usize> = HashMap::new();
-        while let Some((class, other)) = pending.pop() {
-            let (a, b) = (self.classes.root(class), self.classes.root(other));
-            if a == b {
-                continue;
-            }
-            match seen.insert(b, a) {
-                Some(known) if known == a => continue,
-                Some(_) => return true,
-                None => {}
-            }
-            let (known, new) = (self.classes.spaces(class), self.classes.spaces(other));
-            if known.with(new) != known {
-                return true;
-            }
-            match (self.classes.known_pointee(class), self.classes.known_pointee(other)) {
-                (Some(a), Some(b)) => pending.push((a, b)),
-                (None, Some(_)) => return true,
-                _ => {}
-            }
-        }
-        false
     }
 }
 

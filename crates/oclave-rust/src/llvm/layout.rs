@@ -2,9 +2,6 @@
 
 use super::tree::Type;
 
-/// Bytes of a pointer.
-pub(crate) const POINTER_BYTES: u64 = 8;
-
 /// Alignment in bytes.
 pub(crate) fn align(ty: &Type) -> u64 {
     match ty {

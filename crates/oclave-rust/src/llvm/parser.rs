@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::lexer::{Lexer, Token, double_bits, half_bits, integer};
-use super::metadata::{Metadata, Node};
+use super::metadata::Node;
 use super::tree::{
     AtomicOp, Binary, Block, BlockIndex, Callee, Cast, Constant, Expression, FloatPredicate, Function, Global,
     Instruction, IntPredicate, Kind, Local, Module, Operand, Ordering, Type, Typed,
@@ -859,22 +859,22 @@ impl<'t> Parser<'t> {
                 (Type::Pointer, Kind::Alloca { ty, count, align })
             }
             "load" => {
-                let (is_atomic, volatile) = self.access_flags()?;
+                let is_atomic = self.access_flags();
                 let ty = self.ty()?;
                 self.expect(',')?;
                 let (_, pointer) = self.typed()?;
                 let atomic = if is_atomic { Some(self.ordering()?) } else { None };
                 let align = super::layout::align(&ty);
-                (ty, Kind::Load { pointer, align, atomic, volatile })
+                (ty, Kind::Load { pointer, align, atomic })
             }
             "store" => {
-                let (is_atomic, volatile) = self.access_flags()?;
+                let is_atomic = self.access_flags();
                 let value = self.typed()?;
                 self.expect(',')?;
                 let (_, pointer) = self.typed()?;
                 let atomic = if is_atomic { Some(self.ordering()?) } else { None };
                 let align = super::layout::align(&value.0);
-                (Type::Void, Kind::Store { value, pointer, align, atomic, volatile })
+                (Type::Void, Kind::Store { value, pointer, align, atomic })
             }
             "getelementptr" => {
                 let in_bounds = self.is_word("inbounds");
@@ -1039,17 +1039,14 @@ impl<'t> Parser<'t> {
         }
     }
 
-    fn access_flags(&mut self) -> Parsed<(bool, bool)> {
-        let (mut atomic, mut volatile) = (false, false);
-        while let Token::Word(word) = self.token {
-            match word {
-                "atomic" => atomic = true,
-                "volatile" => volatile = true,
-                _ => break,
-            }
+    /// Whether an access is atomic. That it is volatile is a hint.
+    fn access_flags(&mut self) -> bool {
+        let mut atomic = false;
+        while let Token::Word(word @ ("atomic" | "volatile")) = self.token {
+            atomic |= word == "atomic";
             self.advance();
         }
-        Ok((atomic, volatile))
+        atomic
     }
 
     fn ordering(&mut self) -> Parsed<Ordering> {

@@ -49,8 +49,7 @@ impl Lower<'_, '_> {
             "memset" => self.fill(arguments, aligns),
             "memcmp" | "bcmp" => Err(Refusal {
                 what: "it compares memory bytewise (`memcmp`), as `==` of slices and arrays of integers does".to_owned(),
-                remedy: "compare element by element: `a.iter().eq(b)`",
-            }),
+                remedy: "compare element by element: `a.iter().eq(b)`", inner: None }),
             _ => Err(self.undefined(name)),
         }
     }
@@ -81,8 +80,7 @@ impl Lower<'_, '_> {
         Refusal {
             what: format!("it calls `{path}`, which no crate of the program defines"),
             remedy: "add the crate that defines it; functions of OpenCL have their names of Rust in oclave-kernel",
-        }
-    }
+        }, inner: None }
 
     fn call_function(
         &mut self,
@@ -93,9 +91,8 @@ impl Lower<'_, '_> {
         let Some((_, function)) = self.output.program.function(copy.symbol.module, &copy.symbol.name) else {
             return Err(self.undefined(&copy.symbol.name));
         };
-        let failed = |error: crate::Error| Refusal { what: error.to_string(), remedy: super::function::IN_CALLEE };
-        let emitted = self.output.function(copy, &function).map_err(failed)?;
-        let analysis = self.output.analyses.get(copy, &function).map_err(failed)?;
+        let emitted = self.output.function(copy, &function)?;
+        let analysis = self.output.analyses.get(copy, &function)?;
         let mut words = vec![emitted.id];
         for ((ty, argument), (_, parameter)) in arguments.iter().zip(&function.parameters) {
             let storage = analysis.of(*parameter);
@@ -183,8 +180,7 @@ impl Lower<'_, '_> {
                 Some(what) => self.index_function(instruction, what, arguments),
                 None => Err(Refusal {
                     what: format!("`{INTRINSIC}{name}`, which this version of oclave-rust does not know"),
-                    remedy: "use the version of oclave-kernel that belongs to this oclave-build",
-                }),
+                    remedy: "use the version of oclave-kernel that belongs to this oclave-build", inner: None }),
             },
         }
     }

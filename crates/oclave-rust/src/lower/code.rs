@@ -42,6 +42,7 @@ fn may_go(inst: &Inst) -> bool {
                 | Op::CompositeExtract
                 | Op::Phi
                 | Op::Select
+                | Op::Load
         )
 }
 

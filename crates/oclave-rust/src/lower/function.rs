@@ -30,17 +30,28 @@ pub(super) struct Lowered {
 pub(super) struct Refusal {
     pub(super) what: String,
     pub(super) remedy: &'static str,
+    /// Where it is of a function that is called: the error there.
+    pub(super) inner: Option<Error>,
 }
 
-/// A refusal in a function that is called has its own remedy.
-pub(super) const IN_CALLEE: &str = "it is called here";
+impl Refusal {
+    pub(super) fn new(what: impl Into<String>, remedy: &'static str) -> Self {
+        Self { what: what.into(), remedy, inner: None }
+    }
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Self {
+        Self { inner: Some(error), ..Self::new("", "") }
+    }
+}
 
 /// What is done about what no device has.
 const REWRITE: &str = "write it in another way";
 
 impl From<String> for Refusal {
     fn from(what: String) -> Self {
-        Self { what, remedy: REWRITE }
+        Self::new(what, REWRITE)
     }
 }
 
@@ -171,6 +182,9 @@ impl<'a, 'p> Lower<'a, 'p> {
     }
 
     fn refuse(&self, instruction: Option<&Instruction>, refusal: Refusal) -> Error {
+        if let Some(inner) = refusal.inner {
+            return inner;
+        }
         let symbol = &self.copy.symbol;
         self.output.program.unsupported(symbol, self.function, instruction, refusal.what, refusal.remedy)
     }
@@ -526,8 +540,7 @@ impl<'a, 'p> Lower<'a, 'p> {
         if self.output.program.function(self.copy.symbol.module, &name).is_some() {
             return Err(Refusal {
                 what: format!("the address of the function `{}`", crate::demangle::path(&name)),
-                remedy: "call functions by name; devices have no pointers to functions",
-            });
+                remedy: "call functions by name; devices have no pointers to functions", inner: None });
         }
         let symbol = self.symbol(name);
         let (storage, is_copied) = self.analysis.of_global(&symbol);
@@ -645,12 +658,8 @@ impl<'a, 'p> Lower<'a, 'p> {
             }
             Kind::Phi(incoming) => self.phi(instruction, incoming),
             Kind::Alloca { ty, count, align } => self.alloca(instruction, ty, count.as_ref(), *align),
-            Kind::Load { pointer, align, atomic, volatile } => {
-                self.load(instruction, pointer, *align, *atomic, *volatile)
-            }
-            Kind::Store { value, pointer, align, atomic, volatile } => {
-                self.store(value, pointer, *align, *atomic, *volatile)
-            }
+            Kind::Load { pointer, align, atomic } => self.load(instruction, pointer, *align, *atomic),
+            Kind::Store { value, pointer, align, atomic } => self.store(value, pointer, *align, *atomic),
             Kind::Address { element, base, indices, in_bounds } => {
                 self.address(instruction, element, base, indices, *in_bounds)
             }
@@ -692,8 +701,7 @@ impl<'a, 'p> Lower<'a, 'p> {
             Kind::Call { callee: Callee::Other(what), .. } => Err(Refusal {
                 what: format!("it calls {what}"),
                 remedy: "call functions by name: generic functions and closures that are inlined serve, `dyn` and `fn` \
-                         pointers do not yet",
-            }),
+                         pointers do not yet", inner: None }),
             Kind::Return(value) => {
                 let values = match value {
                     Some((ty, value)) => {
@@ -726,8 +734,7 @@ impl<'a, 'p> Lower<'a, 'p> {
             }
             Kind::Unknown(name) => Err(Refusal {
                 what: format!("the instruction `{name}` of LLVM, which this version of oclave-rust does not know"),
-                remedy: "report it with the source; until then, write it in another way",
-            }),
+                remedy: "report it with the source; until then, write it in another way", inner: None }),
         }
     }
 

@@ -82,8 +82,7 @@ impl Lower<'_, '_> {
             Type::Int(_) => {
                 return Err(Refusal {
                     what: format!("`llvm.{stem}` of numbers of the type {ty}"),
-                    remedy: "use numbers of at most 64 bits there",
-                });
+                    remedy: "use numbers of at most 64 bits there", inner: None });
             }
             _ => return Err(self.unknown(name)),
         };
@@ -107,8 +106,7 @@ impl Lower<'_, '_> {
         Refusal {
             what: format!("the intrinsic `llvm.{name}`, which this version of oclave-rust does not know"),
             remedy: "report it with the source; until then, write it in another way",
-        }
-    }
+        }, inner: None }
 
     fn pair(&mut self, arguments: &[Typed]) -> Lowering<(ValueId, ValueId)> {
         let [(first_type, first), (second_type, second), ..] = arguments else {
@@ -299,8 +297,7 @@ impl Lower<'_, '_> {
         let Some(width) = only_int(&leaves(ty)?) else {
             return Err(Refusal {
                 what: format!("`llvm.{stem}` of numbers of the type {ty}"),
-                remedy: "use numbers of at most 64 bits there",
-            });
+                remedy: "use numbers of at most 64 bits there", inner: None });
         };
         let (left, right) = self.pair(arguments)?;
         let own = storage_width(width);

@@ -33,7 +33,7 @@ impl Lower<'_, '_> {
                 return Err("a number of an unknown form".into());
             };
             if *width == 65 {
-                return Err(Refusal { what: "a number of 65 bits".to_owned(), remedy: NARROWER });
+                return Err(Refusal { what: "a number of 65 bits".to_owned(), remedy: NARROWER, inner: None });
             }
             let wide = self.wide_binary(op, *width, Wide { low, high }, Wide { low: right_low, high: right_high })?;
             self.set(instruction, vec![wide.low, wide.high]);
@@ -376,8 +376,8 @@ impl Lower<'_, '_> {
         let variable = self.variable(array, None);
         let bytes = self.output.byte_pointer(Storage::Function);
         let pointer = self.op(Op::Bitcast, bytes, &[variable]);
-        self.store_leaves(pointer, Storage::Function, &sources, &values, storage, 1, false)?;
-        let results = self.load_leaves(pointer, Storage::Function, &targets, storage, 1, false)?;
+        self.store_leaves(pointer, Storage::Function, &sources, &values, storage, 1)?;
+        let results = self.load_leaves(pointer, Storage::Function, &targets, storage, 1)?;
         self.set(instruction, results);
         Ok(())
     }
@@ -438,8 +438,7 @@ impl Lower<'_, '_> {
             _ => {
                 return Err(Refusal {
                     what: format!("a division of numbers of {width} bits"),
-                    remedy: NARROWER,
-                });
+                    remedy: NARROWER, inner: None });
             }
         })
     }
@@ -507,7 +506,7 @@ impl Lower<'_, '_> {
 
     fn wide_cast(&mut self, cast: Cast, from: u32, to: u32, values: &[ValueId]) -> Lowering<Vec<ValueId>> {
         if from == 65 || to == 65 {
-            return Err(Refusal { what: "a number of 65 bits".to_owned(), remedy: NARROWER });
+            return Err(Refusal { what: "a number of 65 bits".to_owned(), remedy: NARROWER, inner: None });
         }
         let first = values.first().copied().ok_or_else(|| Refusal::from("a number without a value"))?;
         Ok(match (cast, values) {

@@ -14,7 +14,6 @@ pub(super) const ROTATE: u32 = 161;
 pub(super) const S_SUB_SAT: u32 = 162;
 pub(super) const U_SUB_SAT: u32 = 163;
 pub(super) const U_MUL_HI: u32 = 203;
-pub(super) const FABS: u32 = 23;
 pub(super) const LDEXP: u32 = 34;
 pub(super) const POWN: u32 = 49;
 

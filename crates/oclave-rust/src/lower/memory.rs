@@ -10,8 +10,7 @@ use crate::spaces::Storage;
 
 /// Copies of so many bytes are written as loads and stores.
 const SMALL_COPY: u64 = 64;
-/// Bits of memory operands.
-const VOLATILE: u32 = 1;
+/// The mask of memory operands, followed by the alignment.
 const ALIGNED: u32 = 2;
 
 /// Scopes.
@@ -63,7 +62,6 @@ impl Lower<'_, '_> {
         pointer: &Operand,
         align: u64,
         atomic: Option<Ordering>,
-        volatile: bool,
     ) -> Lowering<()> {
         let behind = self.behind(pointer);
         let (pointer, storage) = self.pointer(pointer)?;
@@ -77,7 +75,7 @@ impl Lower<'_, '_> {
             self.set(instruction, vec![value]);
             return Ok(());
         }
-        let values = self.load_leaves(pointer, storage, &parts, behind, align, volatile)?;
+        let values = self.load_leaves(pointer, storage, &parts, behind, align)?;
         self.set(instruction, values);
         Ok(())
     }
@@ -88,7 +86,6 @@ impl Lower<'_, '_> {
         pointer: &Operand,
         align: u64,
         atomic: Option<Ordering>,
-        volatile: bool,
     ) -> Lowering<()> {
         let behind = self.behind(pointer);
         let values = self.operand(&value.0, &value.1, behind)?;
@@ -104,8 +101,11 @@ impl Lower<'_, '_> {
             self.effect(Op::AtomicStore, &operands);
             return Ok(());
         }
-        self.store_leaves(pointer, storage, &parts, &values, behind, align, volatile)
+        self.store_leaves(pointer, storage, &parts, &values, behind, align)
     }
+
+    // A volatile access of Rust is one access of the device. Its compiler is not told more: `Global` and `Local` of
+    // oclave-kernel are made of them.
 
     pub(super) fn load_leaves(
         &mut self,
@@ -114,9 +114,8 @@ impl Lower<'_, '_> {
         parts: &[Leaf],
         behind: Storage,
         align: u64,
-        volatile: bool,
     ) -> Lowering<Vec<ValueId>> {
-        let flags = ALIGNED | if volatile { VOLATILE } else { 0 };
+        let flags = ALIGNED;
         let mut values = Vec::new();
         for leaf in parts {
             let at = self.part(pointer, storage, leaf.offset);
@@ -169,9 +168,8 @@ impl Lower<'_, '_> {
         values: &[ValueId],
         behind: Storage,
         align: u64,
-        volatile: bool,
     ) -> Lowering<()> {
-        let flags = ALIGNED | if volatile { VOLATILE } else { 0 };
+        let flags = ALIGNED;
         for (leaf, value) in parts.iter().zip(values) {
             let at = self.part(pointer, storage, leaf.offset);
             let align = common_align(align, leaf.offset);
@@ -220,8 +218,7 @@ impl Lower<'_, '_> {
             }
             _ => Err(Refusal {
                 what: "an atomic access to what is not 32 or 64 bits wide".to_owned(),
-                remedy: "use `AtomicU32`, `AtomicI32`, or the types of 64 bits where the device has them",
-            }),
+                remedy: "use `AtomicU32`, `AtomicI32`, or the types of 64 bits where the device has them", inner: None }),
         }
     }
 
@@ -348,8 +345,8 @@ impl Lower<'_, '_> {
             Some(bytes) if bytes <= SMALL_COPY => {
                 // All loads come first, so that memory may overlap.
                 let parts = pieces(bytes, to_align.min(from_align));
-                let values = self.load_leaves(from, from_storage, &parts, Storage::Global, from_align, false)?;
-                self.store_leaves(to, to_storage, &parts, &values, Storage::Global, to_align, false)
+                let values = self.load_leaves(from, from_storage, &parts, Storage::Global, from_align)?;
+                self.store_leaves(to, to_storage, &parts, &values, Storage::Global, to_align)
             }
             constant => {
                 let count = self.scalar(&count.0, &count.1)?;
@@ -387,7 +384,7 @@ impl Lower<'_, '_> {
                     _ => byte,
                 });
             }
-            return self.store_leaves(to, storage, &parts, &values, Storage::Global, align, false);
+            return self.store_leaves(to, storage, &parts, &values, Storage::Global, align);
         }
         let count = self.scalar(&count.0, &count.1)?;
         self.copy_loop(to, storage, None, Some(byte), count, false);

@@ -61,7 +61,8 @@ pub(super) fn site(program: &Program, symbol: &Symbol, kind: &Kind, places: &[Pl
 fn message(program: &Program, module: usize, path: &str, arguments: &[Typed]) -> String {
     let last = path.rsplit("::").next().unwrap_or(path);
     let known = match last {
-        "panic_bounds_check" => "index out of bounds",
+        "panic_bounds_check" | "out_of_bounds" => "index out of bounds",
+        "out_is_too_short" => "the range has more work-items than an `Out` has elements",
         "panic_const_add_overflow" => "attempt to add with overflow",
         "panic_const_sub_overflow" => "attempt to subtract with overflow",
         "panic_const_mul_overflow" => "attempt to multiply with overflow",
@@ -83,7 +84,15 @@ fn message(program: &Program, module: usize, path: &str, arguments: &[Typed]) ->
     if !known.is_empty() {
         return known.to_owned();
     }
-    // `panic(message, length, location)`, `expect_failed(…)`; and `panic_fmt`, whose arguments hold the pieces.
+    // `panic_fmt` of a text without arguments: the length is twice as large and odd, and in the place of a pointer.
+    if let [(Type::Pointer, text), (Type::Pointer, Operand::Constant(length)), ..] = arguments
+        && let Some((None, length)) = memory::address(length)
+        && length & 1 == 1
+        && let Some(text) = text_of(program, module, text, length >> 1)
+    {
+        return text;
+    }
+    // `panic(message, length, location)`, `expect_failed(…)`.
     if let [(Type::Pointer, text), (Type::Int(64), Operand::Constant(Constant::Int(length))), ..] = arguments
         && let Some(text) = text_of(program, module, text, *length as u64)
     {
@@ -100,15 +109,7 @@ fn text_of(program: &Program, module: usize, text: &Operand, length: u64) -> Opt
     let (name, offset) = memory::address(constant)?;
     let image = Image::of_global(program, module, &name?).ok()?;
     let start = usize::try_from(offset).ok()?;
-    // `panic_fmt` of a literal has the length with a flag in its lowest bit, from Rust 1.93 on.
-    let exact = image.bytes.get(start..start.checked_add(usize::try_from(length).ok()?)?);
-    let bytes = match exact {
-        Some(bytes) => bytes,
-        None if length & 1 == 1 => {
-            image.bytes.get(start..start.checked_add(usize::try_from(length >> 1).ok()?)?)?
-        }
-        None => return None,
-    };
+    let bytes = image.bytes.get(start..start.checked_add(usize::try_from(length).ok()?)?)?;
     String::from_utf8(bytes.to_vec()).ok()
 }
 
