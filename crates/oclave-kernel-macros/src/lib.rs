@@ -77,7 +77,8 @@ fn expand_kernel(attributes: TokenStream, item: &TokenStream) -> Expanded<TokenS
     let function = &head.name;
     let mut arguments = String::new();
     let mut descriptions = String::new();
-    let (mut shared, mut host_parameters, mut ranges, mut calls) = (String::new(), String::new(), String::new(), String::new());
+    let (mut shared, mut host_parameters, mut ranges, mut calls) =
+        (String::new(), String::new(), String::new(), String::new());
     let mut count = "0".to_owned();
     for (index, Parameter { name, ty }) in head.parameters.iter().enumerate() {
         // The types come back as tokens, so that errors point to the source.
@@ -208,8 +209,12 @@ fn head(item: &TokenStream) -> Expanded<Head> {
                     Some(TokenTree::Ident(name)) => break name,
                     _ => return wrong("a function without a name", last),
                 },
-                "unsafe" => return wrong("a kernel is launched by safe code: write `unsafe` blocks inside it", last),
-                word @ ("async" | "const" | "extern") => return wrong(format!("a kernel is no `{word} fn`"), last),
+                "unsafe" => {
+                    return wrong("a kernel is launched by safe code: write `unsafe` blocks inside it", last);
+                }
+                word @ ("async" | "const" | "extern") => {
+                    return wrong(format!("a kernel is no `{word} fn`"), last);
+                }
                 _ => return wrong("`#[kernel]` stands before a function", last),
             },
             _ => return wrong("`#[kernel]` stands before a function", last),
@@ -218,13 +223,18 @@ fn head(item: &TokenStream) -> Expanded<Head> {
     let parameters = match tokens.next() {
         Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Parenthesis => group,
         Some(other) => {
-            return wrong("a kernel has no parameters for types or lifetimes; call a generic function from it", other.span());
+            return wrong(
+                "a kernel has no parameters for types or lifetimes; call a generic function from it",
+                other.span(),
+            );
         }
         None => return wrong("a function without parameters", last),
     };
     match tokens.next() {
         Some(TokenTree::Group(body)) if body.delimiter() == Delimiter::Brace => {}
-        Some(other) => return wrong("a kernel returns nothing; write results to `Out` or `Global`", other.span()),
+        Some(other) => {
+            return wrong("a kernel returns nothing; write results to `Out` or `Global`", other.span());
+        }
         None => return wrong("a kernel has a body", last),
     }
     let mut found = Vec::new();
@@ -303,7 +313,12 @@ fn parameter(tokens: Vec<TokenTree>) -> Expanded<Parameter> {
 
 /// A type as one would write it.
 fn spelled(ty: &TokenStream) -> String {
-    ty.to_string().replace(" <", "<").replace("< ", "<").replace(" >", ">").replace("& ", "&").replace(" ,", ",")
+    ty.to_string()
+        .replace(" <", "<")
+        .replace("< ", "<")
+        .replace(" >", ">")
+        .replace("& ", "&")
+        .replace(" ,", ",")
 }
 
 fn expand_data(item: TokenStream) -> Expanded<TokenStream> {
@@ -325,7 +340,9 @@ fn expand_data(item: TokenStream) -> Expanded<TokenStream> {
                     Some(TokenTree::Ident(name)) => break name,
                     _ => return wrong("a struct without a name", last),
                 },
-                "enum" | "union" => return wrong("`Data` is derived for structs: any bytes must be a value", last),
+                "enum" | "union" => {
+                    return wrong("`Data` is derived for structs: any bytes must be a value", last);
+                }
                 _ => {}
             },
             _ => {}
@@ -336,7 +353,12 @@ fn expand_data(item: TokenStream) -> Expanded<TokenStream> {
     }
     let fields = match tokens.next() {
         Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Brace => split(group.stream()),
-        Some(other) => return wrong("`Data` is derived for structs with named fields, without parameters", other.span()),
+        Some(other) => {
+            return wrong(
+                "`Data` is derived for structs with named fields, without parameters",
+                other.span(),
+            );
+        }
         None => return wrong("a struct without fields", last),
     };
     let mut found: Vec<Parameter> = Vec::new();

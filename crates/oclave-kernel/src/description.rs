@@ -46,7 +46,12 @@ pub struct ParameterDescription {
 
 impl ParameterDescription {
     /// All of it.
-    pub const fn new(kind: u32, name: &'static str, text: &'static str, ty: &'static TypeDescription) -> Self {
+    pub const fn new(
+        kind: u32,
+        name: &'static str,
+        text: &'static str,
+        ty: &'static TypeDescription,
+    ) -> Self {
         Self { kind, reserved: 0, name, text, ty, more: [0; 2] }
     }
 }

@@ -212,7 +212,8 @@ impl<T: Data> HostParameter for Local<T> {
 /// # Panics
 /// If no parameter has the range, and where the kernel panics.
 pub fn run(range: Option<Range>, kernel: &(dyn Fn(&Work) + Sync)) {
-    let Range { global, local, has_groups } = range.expect("a kernel that runs on the host has a parameter `Item`");
+    let Range { global, local, has_groups } =
+        range.expect("a kernel that runs on the host has a parameter `Item`");
     let count = [0, 1, 2].map(|axis| global[axis] / local[axis].max(1));
     let mut group = 0;
     for group_id in places(count) {

@@ -61,7 +61,9 @@ pub use oclave_kernel_macros::{Data, kernel};
 /// For the macros.
 #[doc(hidden)]
 pub mod __private {
-    pub use crate::description::{FieldDescription, KernelDescription, ParameterDescription, TypeDescription};
+    pub use crate::description::{
+        FieldDescription, KernelDescription, ParameterDescription, TypeDescription,
+    };
     #[cfg(not(oclave_device))]
     pub use crate::host::{HostParameter, Work, run};
     pub use crate::parameter::Parameter;

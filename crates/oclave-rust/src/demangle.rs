@@ -21,7 +21,8 @@ fn identifiers(mut rest: &str) -> Vec<&str> {
                 let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
                 let (length, tail) = rest.split_at_checked(digits).unwrap_or((rest, ""));
                 let tail = tail.strip_prefix('_').unwrap_or(tail);
-                let Some((name, tail)) = length.parse().ok().and_then(|length| tail.split_at_checked(length)) else {
+                let Some((name, tail)) = length.parse().ok().and_then(|length| tail.split_at_checked(length))
+                else {
                     return names;
                 };
                 if !name.is_empty() {
@@ -49,7 +50,10 @@ mod tests {
             path("_RNvNtCsgEmfK2I1SDS_4core9panicking18panic_bounds_check"),
             "core::panicking::panic_bounds_check"
         );
-        assert_eq!(path("_RNvNtNtCsgEmfK2I1SDS_4core3str8converts9from_utf8"), "core::str::converts::from_utf8");
+        assert_eq!(
+            path("_RNvNtNtCsgEmfK2I1SDS_4core3str8converts9from_utf8"),
+            "core::str::converts::from_utf8"
+        );
         assert_eq!(path("sinf"), "sinf");
     }
 }

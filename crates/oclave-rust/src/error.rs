@@ -57,7 +57,10 @@ impl fmt::Display for Error {
             }
             Self::Link(what) => f.write_str(what),
             Self::Spirv(error) => {
-                write!(f, "the lowering of kernels in Rust wrote a malformed module; this is a bug in oclave: {error}")
+                write!(
+                    f,
+                    "the lowering of kernels in Rust wrote a malformed module; this is a bug in oclave: {error}"
+                )
             }
         }
     }
@@ -80,5 +83,5 @@ impl From<oclave_spirv::Error> for Error {
 
 /// Whether a file belongs to the standard library.
 fn is_of_the_library(file: &str) -> bool {
-    file.contains("/library/core/") || file.contains("/library/std/") || file.contains("/library/alloc/")
+    ["core", "std", "alloc"].iter().any(|name| file.contains(&format!("library/{name}/src/")))
 }

@@ -254,7 +254,10 @@ impl Reader<'_> {
         let (first, count) = self.follow(&at, 56)?;
         let mut parameters = Vec::new();
         for index in 0..count.min(1 << 12) {
-            self.parameter(&At { image: first.image.clone(), offset: first.offset + index * 64 }, &mut parameters)?;
+            self.parameter(
+                &At { image: first.image.clone(), offset: first.offset + index * 64 },
+                &mut parameters,
+            )?;
         }
         Some(Kernel {
             name: name.to_owned(),

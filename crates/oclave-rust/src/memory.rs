@@ -21,7 +21,8 @@ pub(crate) struct Image {
 impl Image {
     /// The bytes of a variable of a module.
     pub(crate) fn of_global(program: &Program, module: usize, name: &str) -> Result<Self, String> {
-        let (symbol, global) = program.global(module, name).ok_or_else(|| format!("`{name}` has no value"))?;
+        let (symbol, global) =
+            program.global(module, name).ok_or_else(|| format!("`{name}` has no value"))?;
         let value = global.value.as_ref().ok_or_else(|| format!("`{name}` has no value"))?;
         Self::of(symbol.module, &global.ty, value)
     }
@@ -98,9 +99,11 @@ pub(crate) fn address(constant: &Constant) -> Option<(Option<Rc<str>>, u64)> {
                 let (name, offset) = address(base)?;
                 Some((name, offset.wrapping_add(constant_offset(element, indices)?)))
             }
-            Expression::Cast(Cast::IntToPtr | Cast::PtrToInt | Cast::AddressSpace | Cast::Bitcast, _, value) => {
-                address(value)
-            }
+            Expression::Cast(
+                Cast::IntToPtr | Cast::PtrToInt | Cast::AddressSpace | Cast::Bitcast,
+                _,
+                value,
+            ) => address(value),
             _ => None,
         },
         _ => None,

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use crate::llvm::metadata::Place;
-use crate::llvm::tree::{Function, Global, Instruction, Module};
 use crate::llvm::parser;
+use crate::llvm::tree::{Function, Global, Instruction, Module};
 use crate::{Error, Result, Text};
 
 /// A symbol, and the module in which it is looked up first.
@@ -43,7 +43,8 @@ impl Program {
 
     /// The definition of a function that a module names.
     pub(crate) fn function(&self, module: usize, name: &str) -> Option<(Symbol, Rc<Function>)> {
-        let own = self.modules.get(module)?.functions.get(name).filter(|function| !function.blocks.is_empty());
+        let own =
+            self.modules.get(module)?.functions.get(name).filter(|function| !function.blocks.is_empty());
         let (module, function) = match own {
             Some(function) => (module, function),
             None => {
@@ -103,7 +104,8 @@ impl Program {
         if places.is_empty() {
             places.extend(self.place(symbol.module, function));
         }
-        let function = crate::demangle::path(symbol.name.strip_prefix(crate::kernels::ENTRY).unwrap_or(&symbol.name));
+        let function =
+            crate::demangle::path(symbol.name.strip_prefix(crate::kernels::ENTRY).unwrap_or(&symbol.name));
         Error::Unsupported { function, places, what: what.into(), remedy }
     }
 }

@@ -547,7 +547,9 @@ impl<'a, 'p> Run<'a, 'p> {
 
     /// The copy of a function that an instruction calls.
     fn call(&mut self, instruction: &Instruction) -> Result<Option<Copy>> {
-        let Kind::Call { callee: Callee::Function(name), arguments, .. } = &instruction.kind else { return Ok(None) };
+        let Kind::Call { callee: Callee::Function(name), arguments, .. } = &instruction.kind else {
+            return Ok(None);
+        };
         let Some((symbol, function)) = self.all.program.function(self.copy.symbol.module, name) else {
             return Ok(None);
         };

@@ -52,7 +52,8 @@ pub fn integers(item: Item<1>, x: &[u64], mut out: Out<u64>) {
     hash ^= u64::from(b.saturating_sub(100).rotate_left(3) ^ a.leading_zeros() ^ b.count_ones());
     hash = hash.wrapping_add(v.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33);
     hash = hash.wrapping_add(((u128::from(v) * u128::from(v | 1)) >> 57) as u64);
-    hash ^= (v as i64 >> 7) as u64 ^ v.swap_bytes() ^ u64::from(a.reverse_bits()) ^ u64::from(v.trailing_zeros());
+    hash ^=
+        (v as i64 >> 7) as u64 ^ v.swap_bytes() ^ u64::from(a.reverse_bits()) ^ u64::from(v.trailing_zeros());
     hash = hash.wrapping_add(u64::from((a as u8).wrapping_mul(b as u8) as i8 as i16 as u16));
     hash ^= i64::from((f32::from(a as u16) - 30000.0) as i8) as u64;
     hash = hash.wrapping_add(v.checked_add(u64::from(b) << 40).map_or(1, |sum| sum % 1_000_003));

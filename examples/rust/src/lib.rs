@@ -5,10 +5,4 @@ pub mod kernels {
     oclave::include_kernels!();
 }
 
-/// The sources of the kernels on the host.
-pub mod host {
-    #[path = "../../kernels/mix.rs"]
-    pub mod mix;
-    #[path = "../../kernels/step.rs"]
-    pub mod step;
-}
+pub mod host;

@@ -109,11 +109,24 @@ impl DeviceCrate {
             for (name, text) in KERNEL {
                 files::write(&folder.join(name), text.as_bytes())?;
             }
-            let mut args = common(&["--crate-type=proc-macro", "--crate-name=oclave_kernel_macros", "--cap-lints=allow"]);
+            let mut args = common(&[
+                "--crate-type=proc-macro",
+                "--crate-name=oclave_kernel_macros",
+                "--cap-lints=allow",
+            ]);
             args.extend(["-o".into(), macros.clone().into(), source.into()]);
-            run(config, rustc, &args, "the macros of oclave-kernel do not compile; this is a bug in oclave-build")?;
+            run(
+                config,
+                rustc,
+                &args,
+                "the macros of oclave-kernel do not compile; this is a bug in oclave-build",
+            )?;
             let mut args = device_arguments(config, "oclave_kernel", "llvm-ir,metadata,link", &folder);
-            args.extend(["--cap-lints=allow".into(), "--extern".into(), named("oclave_kernel_macros", &macros)]);
+            args.extend([
+                "--cap-lints=allow".into(),
+                "--extern".into(),
+                named("oclave_kernel_macros", &macros),
+            ]);
             args.push(folder.join("lib.rs").into());
             run(config, rustc, &args, "oclave-kernel does not compile; this is a bug in oclave-build")?;
             files::write(&stamp, wanted.as_bytes())?;

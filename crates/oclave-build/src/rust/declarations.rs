@@ -30,7 +30,9 @@ fn parameter(parameter: &Parameter) -> ParameterDeclaration {
     let kind = match parameter.kind {
         ParameterKind::Value => ParameterType::Value(pointee),
         ParameterKind::Read => ParameterType::Pointer { access: Access::Read, pointee },
-        ParameterKind::Write | ParameterKind::Out => ParameterType::Pointer { access: Access::ReadWrite, pointee },
+        ParameterKind::Write | ParameterKind::Out => {
+            ParameterType::Pointer { access: Access::ReadWrite, pointee }
+        }
         ParameterKind::Local => ParameterType::Local { pointee },
         ParameterKind::Length => ParameterType::Length,
     };

@@ -229,7 +229,8 @@ impl<'t> Lexer<'t> {
 
     fn number(&mut self) -> Token<'t> {
         let before = self.at;
-        let word = self.take(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'+' | b'_'));
+        let word =
+            self.take(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'+' | b'_'));
         // `1.000000e+00` has its sign behind the exponent; nothing else has one behind the first.
         let signs = word.char_indices().skip(1).find(|&(at, c)| {
             matches!(c, '-' | '+') && !word.get(..at).is_some_and(|head| head.ends_with(['e', 'E']))

@@ -10,8 +10,8 @@ use std::rc::Rc;
 use super::lexer::{Lexer, Token, double_bits, half_bits, integer};
 use super::metadata::Node;
 use super::tree::{
-    AtomicOp, Binary, Block, BlockIndex, Callee, Cast, Constant, Expression, FloatPredicate, Function, Global,
-    Instruction, IntPredicate, Kind, Local, Module, Operand, Ordering, Type, Typed,
+    AtomicOp, Binary, Block, BlockIndex, Callee, Cast, Constant, Expression, FloatPredicate, Function,
+    Global, Instruction, IntPredicate, Kind, Local, Module, Operand, Ordering, Type, Typed,
 };
 use crate::{Error, Result};
 
@@ -160,7 +160,11 @@ impl<'t> Parser<'t> {
 
     fn deeper(&mut self) -> Parsed<()> {
         self.depth += 1;
-        if self.depth > DEEPEST { self.error(format!("types or constants nest deeper than {DEEPEST}")) } else { Ok(()) }
+        if self.depth > DEEPEST {
+            self.error(format!("types or constants nest deeper than {DEEPEST}"))
+        } else {
+            Ok(())
+        }
     }
 
     // Modules.
@@ -255,7 +259,12 @@ impl<'t> Parser<'t> {
         };
         let is_place = matches!(
             kind,
-            "DILocation" | "DISubprogram" | "DILexicalBlock" | "DILexicalBlockFile" | "DIFile" | "DINamespace"
+            "DILocation"
+                | "DISubprogram"
+                | "DILexicalBlock"
+                | "DILexicalBlockFile"
+                | "DIFile"
+                | "DINamespace"
         );
         if !is_place {
             self.skip_line(line);
@@ -715,7 +724,9 @@ impl<'t> Parser<'t> {
             self.advance();
             return Ok(Operand::Local(self.local(&name)));
         }
-        if self.is_word("asm") || matches!(self.token, Token::Exclamation | Token::MetadataId(_) | Token::MetadataName(_)) {
+        if self.is_word("asm")
+            || matches!(self.token, Token::Exclamation | Token::MetadataId(_) | Token::MetadataName(_))
+        {
             return self.unexpected("a value");
         }
         Ok(Operand::Constant(self.constant(ty)?))
@@ -756,7 +767,9 @@ impl<'t> Parser<'t> {
         let (ty, mut kind) = self.operation(opcode, first)?;
         let (debug, align) = self.trailing(first)?;
         match &mut kind {
-            Kind::Load { align: to, .. } | Kind::Store { align: to, .. } | Kind::Alloca { align: to, .. } if align > 0 => {
+            Kind::Load { align: to, .. } | Kind::Store { align: to, .. } | Kind::Alloca { align: to, .. }
+                if align > 0 =>
+            {
                 *to = align;
             }
             _ => {}
@@ -1119,11 +1132,25 @@ impl<'t> Parser<'t> {
             Token::Local(_) => Callee::Other("a function through a pointer"),
             Token::Word("asm") => {
                 self.skip_line(first);
-                return Ok((ty, Kind::Call { callee: Callee::Other("assembly"), arguments: Vec::new(), aligns: Vec::new() }));
+                return Ok((
+                    ty,
+                    Kind::Call {
+                        callee: Callee::Other("assembly"),
+                        arguments: Vec::new(),
+                        aligns: Vec::new(),
+                    },
+                ));
             }
             _ => {
                 self.skip_line(first);
-                return Ok((ty, Kind::Call { callee: Callee::Other("a constant expression"), arguments: Vec::new(), aligns: Vec::new() }));
+                return Ok((
+                    ty,
+                    Kind::Call {
+                        callee: Callee::Other("a constant expression"),
+                        arguments: Vec::new(),
+                        aligns: Vec::new(),
+                    },
+                ));
             }
         };
         self.expect('(')?;
@@ -1245,7 +1272,16 @@ fn is_type_word(word: &str) -> bool {
 fn is_constant_word(word: &str) -> bool {
     matches!(
         word,
-        "true" | "false" | "null" | "zeroinitializer" | "none" | "undef" | "poison" | "splat" | "getelementptr" | "asm"
+        "true"
+            | "false"
+            | "null"
+            | "zeroinitializer"
+            | "none"
+            | "undef"
+            | "poison"
+            | "splat"
+            | "getelementptr"
+            | "asm"
     ) || cast(word).is_some()
         || binary(word).is_some()
 }

@@ -17,7 +17,10 @@ pub(crate) enum Type {
     Pointer,
     Array(u64, Rc<Type>),
     Vector(u64, Rc<Type>),
-    Struct { packed: bool, fields: Rc<[Type]> },
+    Struct {
+        packed: bool,
+        fields: Rc<[Type]>,
+    },
     /// What kernels cannot have (`x86_fp80`, `token`), by its name.
     Other(Rc<str>),
 }
@@ -28,7 +31,9 @@ impl Type {
     /// The types of the elements that `extractvalue` numbers; `None` for scalars.
     pub(crate) fn element(&self, index: u64) -> Option<&Self> {
         match self {
-            Self::Array(count, element) | Self::Vector(count, element) => (index < *count).then_some(&**element),
+            Self::Array(count, element) | Self::Vector(count, element) => {
+                (index < *count).then_some(&**element)
+            }
             Self::Struct { fields, .. } => fields.get(usize::try_from(index).ok()?),
             _ => None,
         }
@@ -92,7 +97,11 @@ pub(crate) enum Constant {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Expression {
     Cast(Cast, Type, Constant),
-    Address { element: Type, base: Constant, indices: Vec<(Type, Constant)> },
+    Address {
+        element: Type,
+        base: Constant,
+        indices: Vec<(Type, Constant)>,
+    },
     Binary(Binary, Type, Constant, Constant),
     /// What is not known, by its name.
     Unknown(String),
@@ -243,24 +252,61 @@ pub(crate) enum Kind {
     Select(Typed, Operand, Operand),
     Freeze(Operand),
     Phi(Vec<(Operand, BlockIndex)>),
-    Alloca { ty: Type, count: Option<Typed>, align: u64 },
-    Load { pointer: Operand, align: u64, atomic: Option<Ordering> },
-    Store { value: Typed, pointer: Operand, align: u64, atomic: Option<Ordering> },
-    Address { element: Type, base: Operand, indices: Vec<Typed>, in_bounds: bool },
+    Alloca {
+        ty: Type,
+        count: Option<Typed>,
+        align: u64,
+    },
+    Load {
+        pointer: Operand,
+        align: u64,
+        atomic: Option<Ordering>,
+    },
+    Store {
+        value: Typed,
+        pointer: Operand,
+        align: u64,
+        atomic: Option<Ordering>,
+    },
+    Address {
+        element: Type,
+        base: Operand,
+        indices: Vec<Typed>,
+        in_bounds: bool,
+    },
     ExtractValue(Typed, Vec<u64>),
     InsertValue(Typed, Typed, Vec<u64>),
     ExtractElement(Typed, Typed),
     InsertElement(Typed, Typed, Typed),
     Shuffle(Typed, Typed, Typed),
-    Atomic { op: AtomicOp, pointer: Operand, value: Operand, ordering: Ordering },
-    CompareExchange { pointer: Operand, expected: Typed, new: Operand, success: Ordering, failure: Ordering },
+    Atomic {
+        op: AtomicOp,
+        pointer: Operand,
+        value: Operand,
+        ordering: Ordering,
+    },
+    CompareExchange {
+        pointer: Operand,
+        expected: Typed,
+        new: Operand,
+        success: Ordering,
+        failure: Ordering,
+    },
     Fence(Ordering),
     /// `aligns` has the alignment that an argument is known to have, or 0.
-    Call { callee: Callee, arguments: Vec<Typed>, aligns: Vec<u64> },
+    Call {
+        callee: Callee,
+        arguments: Vec<Typed>,
+        aligns: Vec<u64>,
+    },
     Return(Option<Typed>),
     Branch(BlockIndex),
     Conditional(Operand, BlockIndex, BlockIndex),
-    Switch { value: Typed, default: BlockIndex, cases: Vec<(u128, BlockIndex)> },
+    Switch {
+        value: Typed,
+        default: BlockIndex,
+        cases: Vec<(u128, BlockIndex)>,
+    },
     Unreachable,
     /// What this crate does not know. An error if a kernel reaches it.
     Unknown(String),

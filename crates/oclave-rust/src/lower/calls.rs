@@ -47,9 +47,7 @@ impl Lower<'_, '_> {
         match name {
             "memcpy" | "memmove" => self.copy(arguments, aligns, name == "memmove"),
             "memset" => self.fill(arguments, aligns),
-            "memcmp" | "bcmp" => Err(Refusal {
-                what: "it compares memory bytewise (`memcmp`), as `==` of slices and arrays of integers does".to_owned(),
-                remedy: "compare element by element: `a.iter().eq(b)`", inner: None }),
+            "memcmp" | "bcmp" => self.compare(instruction, arguments),
             _ => Err(self.undefined(name)),
         }
     }
@@ -57,30 +55,32 @@ impl Lower<'_, '_> {
     /// Why a function that is only declared cannot be called.
     fn undefined(&self, name: &str) -> Refusal {
         let path = demangle::path(name);
-        if name.contains("__rust_alloc") || name.contains("__rust_dealloc") || name.contains("__rust_realloc") {
-            return Refusal {
-                what: "it allocates memory (`Vec`, `Box`, `String`)".to_owned(),
-                remedy: "use arrays, slices and references; devices have no heap",
-            };
+        if name.contains("__rust_alloc") || name.contains("__rust_dealloc") || name.contains("__rust_realloc")
+        {
+            return Refusal::new(
+                "it allocates memory (`Vec`, `Box`, `String`)",
+                "use arrays, slices and references; devices have no heap",
+            );
         }
         if path.starts_with("std::") {
-            return Refusal {
-                what: format!("it calls `{path}`, which needs an operating system"),
-                remedy: "leave it to the host",
-            };
+            return Refusal::new(
+                format!("it calls `{path}`, which needs an operating system"),
+                "leave it to the host",
+            );
         }
         if path.starts_with("core::") {
-            return Refusal {
-                what: format!(
+            return Refusal::new(
+                format!(
                     "it calls `{path}`, which is neither generic nor inlined: rustc has its code in the standard library only"
                 ),
-                remedy: "write it in the kernel's own file",
-            };
+                "write it in the kernel's own file",
+            );
         }
-        Refusal {
-            what: format!("it calls `{path}`, which no crate of the program defines"),
-            remedy: "add the crate that defines it; functions of OpenCL have their names of Rust in oclave-kernel",
-        }, inner: None }
+        Refusal::new(
+            format!("it calls `{path}`, which no crate of the program defines"),
+            "add the crate that defines it; functions of OpenCL have their names of Rust in oclave-kernel",
+        )
+    }
 
     fn call_function(
         &mut self,
@@ -159,7 +159,8 @@ impl Lower<'_, '_> {
             _ => None,
         };
         if name.starts_with("argument_") {
-            let arguments = self.arguments.ok_or("the parameters of a kernel, which only the kernel itself has")?;
+            let arguments =
+                self.arguments.ok_or("the parameters of a kernel, which only the kernel itself has")?;
             let index = index().and_then(|index| usize::try_from(index).ok());
             let argument = index.and_then(|index| arguments.get(index)).copied();
             let argument = argument.ok_or("a parameter that the kernel does not have")?;
@@ -178,9 +179,10 @@ impl Lower<'_, '_> {
             }
             _ => match own_index(name) {
                 Some(what) => self.index_function(instruction, what, arguments),
-                None => Err(Refusal {
-                    what: format!("`{INTRINSIC}{name}`, which this version of oclave-rust does not know"),
-                    remedy: "use the version of oclave-kernel that belongs to this oclave-build", inner: None }),
+                None => Err(Refusal::new(
+                    format!("`{INTRINSIC}{name}`, which this version of oclave-rust does not know"),
+                    "use the version of oclave-kernel that belongs to this oclave-build",
+                )),
             },
         }
     }
@@ -212,7 +214,12 @@ impl Lower<'_, '_> {
     }
 
     /// A function of the index space, such as `get_global_id`.
-    fn index_function(&mut self, instruction: &Instruction, what: Index, arguments: &[Typed]) -> Lowering<()> {
+    fn index_function(
+        &mut self,
+        instruction: &Instruction,
+        what: Index,
+        arguments: &[Typed],
+    ) -> Lowering<()> {
         let value = match what {
             Index::Vector(built_in, outside) => {
                 let axis = match arguments.first() {

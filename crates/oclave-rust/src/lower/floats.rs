@@ -15,9 +15,13 @@ impl Lower<'_, '_> {
         left: &Operand,
         right: &Operand,
     ) -> Lowering<()> {
-        let (left, right) = (self.operand(of, left, Storage::Global)?, self.operand(of, right, Storage::Global)?);
-        let results: Vec<ValueId> =
-            left.iter().zip(right.iter()).map(|(left, right)| self.compare_float(predicate, *left, *right)).collect();
+        let (left, right) =
+            (self.operand(of, left, Storage::Global)?, self.operand(of, right, Storage::Global)?);
+        let results: Vec<ValueId> = left
+            .iter()
+            .zip(right.iter())
+            .map(|(left, right)| self.compare_float(predicate, *left, *right))
+            .collect();
         self.set(instruction, results);
         Ok(())
     }

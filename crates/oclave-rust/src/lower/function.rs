@@ -302,7 +302,8 @@ impl<'a, 'p> Lower<'a, 'p> {
             [] => self.output.builder.void_type(),
             [leaf] => self.leaf_type(leaf.scalar, storage),
             _ => {
-                let members: Vec<TypeId> = parts.iter().map(|leaf| self.leaf_type(leaf.scalar, storage)).collect();
+                let members: Vec<TypeId> =
+                    parts.iter().map(|leaf| self.leaf_type(leaf.scalar, storage)).collect();
                 self.output.builder.struct_type(&members)
             }
         }
@@ -337,7 +338,11 @@ impl<'a, 'p> Lower<'a, 'p> {
             let ulong = self.int(64);
             let zero = self.number(64, 0);
             let note = self.variable(ulong, None);
-            self.prologue.push(Inst { op: Op::Store, result: None, operands: vec![note.word(), zero.word(), 2, 8] });
+            self.prologue.push(Inst {
+                op: Op::Store,
+                result: None,
+                operands: vec![note.word(), zero.word(), 2, 8],
+            });
             note
         } else {
             self.output.builder.value()
@@ -416,7 +421,12 @@ impl<'a, 'p> Lower<'a, 'p> {
     // Operands.
 
     /// The scalars of an operand. Pointers in constants are made for a kind of memory.
-    pub(super) fn operand(&mut self, ty: &Type, operand: &Operand, storage: Storage) -> Lowering<Rc<[ValueId]>> {
+    pub(super) fn operand(
+        &mut self,
+        ty: &Type,
+        operand: &Operand,
+        storage: Storage,
+    ) -> Lowering<Rc<[ValueId]>> {
         match operand {
             Operand::Local(local) => match self.values.get(local) {
                 Some(values) => Ok(Rc::clone(values)),
@@ -508,7 +518,9 @@ impl<'a, 'p> Lower<'a, 'p> {
                 self.number(width, value & mask(width))
             }
             (Constant::Float(bits), Scalar::Float(width)) => self.output.builder.float_constant(width, *bits),
-            (Constant::Global(_) | Constant::Expression(_), Scalar::Pointer) => self.constant_pointer(constant, storage)?,
+            (Constant::Global(_) | Constant::Expression(_), Scalar::Pointer) => {
+                self.constant_pointer(constant, storage)?
+            }
             (Constant::Expression(expression), Scalar::Int(width)) => match memory::address(constant) {
                 Some((None, value)) => self.number(width, value & mask(width)),
                 Some((Some(_), _)) => {
@@ -538,9 +550,10 @@ impl<'a, 'p> Lower<'a, 'p> {
             return Ok(self.op(Op::ConvertUToPtr, ty, &[number]));
         };
         if self.output.program.function(self.copy.symbol.module, &name).is_some() {
-            return Err(Refusal {
-                what: format!("the address of the function `{}`", crate::demangle::path(&name)),
-                remedy: "call functions by name; devices have no pointers to functions", inner: None });
+            return Err(Refusal::new(
+                format!("the address of the function `{}`", crate::demangle::path(&name)),
+                "call functions by name; devices have no pointers to functions",
+            ));
         }
         let symbol = self.symbol(name);
         let (storage, is_copied) = self.analysis.of_global(&symbol);
@@ -644,7 +657,9 @@ impl<'a, 'p> Lower<'a, 'p> {
                 self.set(instruction, results);
                 Ok(())
             }
-            Kind::CompareInts(predicate, of, left, right) => self.compare_ints(instruction, *predicate, of, left, right),
+            Kind::CompareInts(predicate, of, left, right) => {
+                self.compare_ints(instruction, *predicate, of, left, right)
+            }
             Kind::CompareFloats(predicate, of, left, right) => {
                 self.compare_floats(instruction, *predicate, of, left, right)
             }
@@ -683,7 +698,9 @@ impl<'a, 'p> Lower<'a, 'p> {
                 Ok(())
             }
             Kind::ExtractElement(vector, index) => self.extract_element(instruction, vector, index),
-            Kind::InsertElement(vector, value, index) => self.insert_element(instruction, vector, value, index),
+            Kind::InsertElement(vector, value, index) => {
+                self.insert_element(instruction, vector, value, index)
+            }
             Kind::Shuffle(left, right, mask) => self.shuffle(instruction, left, right, mask),
             Kind::Atomic { op, pointer, value, ordering } => {
                 self.atomic(instruction, *op, pointer, value, *ordering)
@@ -698,10 +715,11 @@ impl<'a, 'p> Lower<'a, 'p> {
             Kind::Call { callee: Callee::Function(name), arguments, aligns } => {
                 self.call(instruction, at, name, arguments, aligns)
             }
-            Kind::Call { callee: Callee::Other(what), .. } => Err(Refusal {
-                what: format!("it calls {what}"),
-                remedy: "call functions by name: generic functions and closures that are inlined serve, `dyn` and `fn` \
-                         pointers do not yet", inner: None }),
+            Kind::Call { callee: Callee::Other(what), .. } => Err(Refusal::new(
+                format!("it calls {what}"),
+                "call functions by name: generic functions and closures that are inlined serve, `dyn` and `fn` \
+                         pointers do not yet",
+            )),
             Kind::Return(value) => {
                 let values = match value {
                     Some((ty, value)) => {
@@ -732,13 +750,20 @@ impl<'a, 'p> Lower<'a, 'p> {
                 self.end(Op::Unreachable, &[]);
                 Ok(())
             }
-            Kind::Unknown(name) => Err(Refusal {
-                what: format!("the instruction `{name}` of LLVM, which this version of oclave-rust does not know"),
-                remedy: "report it with the source; until then, write it in another way", inner: None }),
+            Kind::Unknown(name) => Err(Refusal::new(
+                format!("the instruction `{name}` of LLVM, which this version of oclave-rust does not know"),
+                "report it with the source; until then, write it in another way",
+            )),
         }
     }
 
-    fn select(&mut self, instruction: &Instruction, condition: &Typed, yes: &Operand, no: &Operand) -> Lowering<()> {
+    fn select(
+        &mut self,
+        instruction: &Instruction,
+        condition: &Typed,
+        yes: &Operand,
+        no: &Operand,
+    ) -> Lowering<()> {
         let ty = &instruction.ty;
         let storage = self.result_storage(instruction);
         let conditions = self.operand(&condition.0, &condition.1, storage)?;
@@ -803,7 +828,9 @@ impl<'a, 'p> Lower<'a, 'p> {
                 let values = self.operand(&pending.ty, operand, pending.storage)?;
                 let Some(label) = self.blocks.get(exit).map(|block| block.label.word()) else { continue };
                 let Some(block) = self.blocks.get_mut(pending.block) else { continue };
-                for (phi, value) in block.phis.iter_mut().skip(pending.at).take(pending.results).zip(values.iter()) {
+                for (phi, value) in
+                    block.phis.iter_mut().skip(pending.at).take(pending.results).zip(values.iter())
+                {
                     phi.operands.extend([value.word(), label]);
                 }
             }
@@ -907,7 +934,13 @@ impl<'a, 'p> Lower<'a, 'p> {
         Ok(())
     }
 
-    fn shuffle(&mut self, instruction: &Instruction, left: &Typed, right: &Typed, mask: &Typed) -> Lowering<()> {
+    fn shuffle(
+        &mut self,
+        instruction: &Instruction,
+        left: &Typed,
+        right: &Typed,
+        mask: &Typed,
+    ) -> Lowering<()> {
         let storage = self.result_storage(instruction);
         let first = self.operand(&left.0, &left.1, storage)?;
         let second = self.operand(&right.0, &right.1, storage)?;
@@ -928,7 +961,8 @@ impl<'a, 'p> Lower<'a, 'p> {
             };
             match index {
                 Some(index) => {
-                    let (values, index) = if index < count { (&first, index) } else { (&second, index - count) };
+                    let (values, index) =
+                        if index < count { (&first, index) } else { (&second, index - count) };
                     results.extend_from_slice(values.get(range(&left.0, &[index])?).unwrap_or_default());
                 }
                 None => {
@@ -969,7 +1003,9 @@ impl<'a, 'p> Lower<'a, 'p> {
             let step = if position == 0 {
                 ty
             } else if matches!(ty, Type::Struct { .. }) {
-                let Some(index) = constant else { return Err("a field by a number that is calculated".into()) };
+                let Some(index) = constant else {
+                    return Err("a field by a number that is calculated".into());
+                };
                 bytes = bytes.wrapping_add(layout::offset(ty, index));
                 ty = ty.element(index).ok_or("a field that is not there")?;
                 continue;

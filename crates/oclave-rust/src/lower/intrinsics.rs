@@ -21,16 +21,33 @@ impl Lower<'_, '_> {
         let ty = &instruction.ty;
         let stem = stem(name);
         match stem {
-            "assume" | "lifetime.start" | "lifetime.end" | "experimental.noalias.scope.decl" | "donothing"
-            | "dbg.value" | "dbg.declare" | "dbg.label" | "invariant.end" | "prefetch" | "sideeffect" | "fake.use" => {
+            "assume"
+            | "lifetime.start"
+            | "lifetime.end"
+            | "experimental.noalias.scope.decl"
+            | "donothing"
+            | "dbg.value"
+            | "dbg.declare"
+            | "dbg.label"
+            | "invariant.end"
+            | "prefetch"
+            | "sideeffect"
+            | "fake.use" => {
                 return Ok(());
             }
             "memcpy" | "memcpy.inline" => return self.copy(arguments, aligns, false),
             "memmove" => return self.copy(arguments, aligns, true),
             "memset" | "memset.inline" => return self.fill(arguments, aligns),
-            "expect" | "expect.with.probability" | "ssa.copy" | "launder.invariant.group" | "strip.invariant.group"
-            | "arithmetic.fence" | "threadlocal.address" => {
-                let Some((ty, value)) = arguments.first() else { return Err("an intrinsic without operands".into()) };
+            "expect"
+            | "expect.with.probability"
+            | "ssa.copy"
+            | "launder.invariant.group"
+            | "strip.invariant.group"
+            | "arithmetic.fence"
+            | "threadlocal.address" => {
+                let Some((ty, value)) = arguments.first() else {
+                    return Err("an intrinsic without operands".into());
+                };
                 let storage = self.result_storage(instruction);
                 let values = self.operand(ty, value, storage)?;
                 self.set(instruction, values);
@@ -57,7 +74,9 @@ impl Lower<'_, '_> {
                 self.set(instruction, vec![no]);
                 return Ok(());
             }
-            "fptosi.sat" | "fptoui.sat" => return self.saturating_conversion(instruction, stem == "fptosi.sat", arguments),
+            "fptosi.sat" | "fptoui.sat" => {
+                return self.saturating_conversion(instruction, stem == "fptosi.sat", arguments);
+            }
             "is.fpclass" => return self.float_class(instruction, arguments),
             "vector.reduce.add" | "vector.reduce.or" | "vector.reduce.and" | "vector.reduce.xor"
             | "vector.reduce.umax" | "vector.reduce.umin" | "vector.reduce.mul" => {
@@ -80,9 +99,10 @@ impl Lower<'_, '_> {
         let width = match element {
             Type::Int(width @ 1..=64) => *width,
             Type::Int(_) => {
-                return Err(Refusal {
-                    what: format!("`llvm.{stem}` of numbers of the type {ty}"),
-                    remedy: "use numbers of at most 64 bits there", inner: None });
+                return Err(Refusal::new(
+                    format!("`llvm.{stem}` of numbers of the type {ty}"),
+                    "use numbers of at most 64 bits there",
+                ));
             }
             _ => return Err(self.unknown(name)),
         };
@@ -90,7 +110,8 @@ impl Lower<'_, '_> {
         for (ty, argument) in arguments {
             lists.push(self.operand(ty, argument, Storage::Global)?);
         }
-        let count = usize::try_from(if matches!(ty, Type::Vector(..)) { ty.elements().unwrap_or(0) } else { 1 });
+        let count =
+            usize::try_from(if matches!(ty, Type::Vector(..)) { ty.elements().unwrap_or(0) } else { 1 });
         let mut results = Vec::new();
         for index in 0..count.unwrap_or(0) {
             // Flags (`i1 false`) are the same for all elements.
@@ -103,10 +124,11 @@ impl Lower<'_, '_> {
     }
 
     fn unknown(&self, name: &str) -> Refusal {
-        Refusal {
-            what: format!("the intrinsic `llvm.{name}`, which this version of oclave-rust does not know"),
-            remedy: "report it with the source; until then, write it in another way",
-        }, inner: None }
+        Refusal::new(
+            format!("the intrinsic `llvm.{name}`, which this version of oclave-rust does not know"),
+            "report it with the source; until then, write it in another way",
+        )
+    }
 
     fn pair(&mut self, arguments: &[Typed]) -> Lowering<(ValueId, ValueId)> {
         let [(first_type, first), (second_type, second), ..] = arguments else {
@@ -130,7 +152,13 @@ impl Lower<'_, '_> {
         Ok(self.sign_extended(value, width, 32))
     }
 
-    fn int_intrinsic(&mut self, stem: &str, name: &str, width: u32, operands: &[ValueId]) -> Lowering<ValueId> {
+    fn int_intrinsic(
+        &mut self,
+        stem: &str,
+        name: &str,
+        width: u32,
+        operands: &[ValueId],
+    ) -> Lowering<ValueId> {
         let few = || Refusal::from("an intrinsic with too few operands");
         let first = *operands.first().ok_or_else(few)?;
         if width == 1 {
@@ -171,7 +199,9 @@ impl Lower<'_, '_> {
                 let value = self.std(number, ty, &[a, b]);
                 self.masked(value, width)
             }
-            "uadd.sat" | "usub.sat" | "sadd.sat" | "ssub.sat" => self.saturating(stem, width, first, second()?)?,
+            "uadd.sat" | "usub.sat" | "sadd.sat" | "ssub.sat" => {
+                self.saturating(stem, width, first, second()?)?
+            }
             "ushl.sat" | "sshl.sat" => return Err(self.unknown(name)),
             "fshl" | "fshr" => {
                 let third = operands.get(2).copied().ok_or_else(few)?;
@@ -259,7 +289,14 @@ impl Lower<'_, '_> {
     }
 
     /// Bits of two numbers side by side, shifted.
-    fn funnel(&mut self, is_left: bool, width: u32, high: ValueId, low: ValueId, by: ValueId) -> Lowering<ValueId> {
+    fn funnel(
+        &mut self,
+        is_left: bool,
+        width: u32,
+        high: ValueId,
+        low: ValueId,
+        by: ValueId,
+    ) -> Lowering<ValueId> {
         if width != storage_width(width) {
             return Err(format!("a rotation of {width} bits").into());
         }
@@ -293,11 +330,14 @@ impl Lower<'_, '_> {
 
     /// `{ result, whether it overflowed }`.
     fn overflowing(&mut self, instruction: &Instruction, stem: &str, arguments: &[Typed]) -> Lowering<()> {
-        let Some((ty, _)) = arguments.first() else { return Err("an intrinsic with too few operands".into()) };
+        let Some((ty, _)) = arguments.first() else {
+            return Err("an intrinsic with too few operands".into());
+        };
         let Some(width) = only_int(&leaves(ty)?) else {
-            return Err(Refusal {
-                what: format!("`llvm.{stem}` of numbers of the type {ty}"),
-                remedy: "use numbers of at most 64 bits there", inner: None });
+            return Err(Refusal::new(
+                format!("`llvm.{stem}` of numbers of the type {ty}"),
+                "use numbers of at most 64 bits there",
+            ));
         };
         let (left, right) = self.pair(arguments)?;
         let own = storage_width(width);
@@ -382,7 +422,12 @@ impl Lower<'_, '_> {
     }
 
     /// The larger or smaller number; NaN if one of them is.
-    fn nan_minimum(&mut self, instruction: &Instruction, is_maximum: bool, arguments: &[Typed]) -> Lowering<()> {
+    fn nan_minimum(
+        &mut self,
+        instruction: &Instruction,
+        is_maximum: bool,
+        arguments: &[Typed],
+    ) -> Lowering<()> {
         let (left, right) = self.pair(arguments)?;
         let (ty, bool) = (self.only_type(instruction)?, self.bool());
         let number = if is_maximum { 27 } else { 28 };
@@ -401,12 +446,16 @@ impl Lower<'_, '_> {
         is_signed: bool,
         arguments: &[Typed],
     ) -> Lowering<()> {
-        let Some((from, value)) = arguments.first() else { return Err("an intrinsic with too few operands".into()) };
+        let Some((from, value)) = arguments.first() else {
+            return Err("an intrinsic with too few operands".into());
+        };
         let values = self.operand(from, value, Storage::Global)?;
         let bool = self.bool();
         let mut results = Vec::new();
         for (leaf, value) in leaves(&instruction.ty)?.iter().zip(values.iter()) {
-            let Scalar::Int(width) = leaf.scalar else { return Err("a conversion to what is no number".into()) };
+            let Scalar::Int(width) = leaf.scalar else {
+                return Err("a conversion to what is no number".into());
+            };
             let own = storage_width(width);
             let ty = self.int(own);
             let op = if is_signed { Op::ConvertFToS } else { Op::ConvertFToU };
@@ -496,7 +545,9 @@ impl Lower<'_, '_> {
     }
 
     fn reduce(&mut self, instruction: &Instruction, stem: &str, arguments: &[Typed]) -> Lowering<()> {
-        let Some((ty, vector)) = arguments.first() else { return Err("an intrinsic with too few operands".into()) };
+        let Some((ty, vector)) = arguments.first() else {
+            return Err("an intrinsic with too few operands".into());
+        };
         let Type::Int(width @ 2..=64) = instruction.ty else {
             return Err(format!("`llvm.{stem}` of the type {ty}").into());
         };
@@ -524,9 +575,9 @@ impl Lower<'_, '_> {
 fn stem(name: &str) -> &str {
     let mut stem = name;
     while let Some((head, tail)) = stem.rsplit_once('.') {
-        let is_type = tail.strip_prefix(['i', 'f', 'p', 'v']).is_some_and(|rest| {
-            !rest.is_empty() && rest.chars().next().is_some_and(|c| c.is_ascii_digit())
-        });
+        let is_type = tail
+            .strip_prefix(['i', 'f', 'p', 'v'])
+            .is_some_and(|rest| !rest.is_empty() && rest.chars().next().is_some_and(|c| c.is_ascii_digit()));
         if !is_type {
             break;
         }

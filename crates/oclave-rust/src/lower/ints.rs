@@ -32,10 +32,8 @@ impl Lower<'_, '_> {
             let (&[low, high], &[right_low, right_high]) = (&left[..], &right[..]) else {
                 return Err("a number of an unknown form".into());
             };
-            if *width == 65 {
-                return Err(Refusal { what: "a number of 65 bits".to_owned(), remedy: NARROWER, inner: None });
-            }
-            let wide = self.wide_binary(op, *width, Wide { low, high }, Wide { low: right_low, high: right_high })?;
+            let wide =
+                self.wide_binary(op, *width, Wide { low, high }, Wide { low: right_low, high: right_high })?;
             self.set(instruction, vec![wide.low, wide.high]);
             return Ok(());
         }
@@ -47,7 +45,13 @@ impl Lower<'_, '_> {
         Ok(())
     }
 
-    fn binary_scalar(&mut self, op: Binary, scalar: Scalar, left: ValueId, right: ValueId) -> Lowering<ValueId> {
+    fn binary_scalar(
+        &mut self,
+        op: Binary,
+        scalar: Scalar,
+        left: ValueId,
+        right: ValueId,
+    ) -> Lowering<ValueId> {
         match scalar {
             Scalar::Float(_) => {
                 let ty = self.leaf_type(scalar, Storage::Global);
@@ -64,7 +68,9 @@ impl Lower<'_, '_> {
             Scalar::Bool => {
                 let ty = self.bool();
                 Ok(match op {
-                    Binary::Add | Binary::Sub | Binary::Xor => self.op(Op::LogicalNotEqual, ty, &[left, right]),
+                    Binary::Add | Binary::Sub | Binary::Xor => {
+                        self.op(Op::LogicalNotEqual, ty, &[left, right])
+                    }
                     Binary::And | Binary::Mul => self.op(Op::LogicalAnd, ty, &[left, right]),
                     Binary::Or => self.op(Op::LogicalOr, ty, &[left, right]),
                     // Shifts and divisions by 1 are the only ones that are defined.
@@ -76,7 +82,13 @@ impl Lower<'_, '_> {
         }
     }
 
-    pub(super) fn binary_int(&mut self, op: Binary, width: u32, left: ValueId, right: ValueId) -> Lowering<ValueId> {
+    pub(super) fn binary_int(
+        &mut self,
+        op: Binary,
+        width: u32,
+        left: ValueId,
+        right: ValueId,
+    ) -> Lowering<ValueId> {
         let ty = self.int(width);
         let spirv = match op {
             Binary::Add => Op::IAdd,
@@ -156,8 +168,9 @@ impl Lower<'_, '_> {
             self.set(instruction, vec![result]);
             return Ok(());
         }
-        let (left, right) = (self.operand(of, left, Storage::Global)?, self.operand(of, right, Storage::Global)?);
-        if let Type::Int(width @ 66..=128) = of {
+        let (left, right) =
+            (self.operand(of, left, Storage::Global)?, self.operand(of, right, Storage::Global)?);
+        if let Type::Int(width @ 65..=128) = of {
             let (&[low, high], &[right_low, right_high]) = (&left[..], &right[..]) else {
                 return Err("a number of an unknown form".into());
             };
@@ -247,7 +260,13 @@ impl Lower<'_, '_> {
         }
     }
 
-    pub(super) fn cast(&mut self, instruction: &Instruction, cast: Cast, from: &Type, value: &Operand) -> Lowering<()> {
+    pub(super) fn cast(
+        &mut self,
+        instruction: &Instruction,
+        cast: Cast,
+        from: &Type,
+        value: &Operand,
+    ) -> Lowering<()> {
         let to = &instruction.ty;
         match cast {
             Cast::PtrToInt => {
@@ -262,7 +281,9 @@ impl Lower<'_, '_> {
                 return Ok(());
             }
             Cast::IntToPtr => {
-                let Type::Int(width @ 1..=64) = from else { return Err(format!("an address of the type {from}").into()) };
+                let Type::Int(width @ 1..=64) = from else {
+                    return Err(format!("an address of the type {from}").into());
+                };
                 let number = self.scalar(from, value)?;
                 let number = self.resize(number, *width, 64);
                 let ty = self.output.byte_pointer(self.result_storage(instruction));
@@ -337,7 +358,9 @@ impl Lower<'_, '_> {
                 let number = self.op(Op::ConvertFToS, ty, &[value]);
                 self.masked(number, to)
             }
-            (Cast::FpTrunc | Cast::FpExt, Scalar::Float(_), Scalar::Float(_)) => self.op(Op::FConvert, ty, &[value]),
+            (Cast::FpTrunc | Cast::FpExt, Scalar::Float(_), Scalar::Float(_)) => {
+                self.op(Op::FConvert, ty, &[value])
+            }
             _ => return Err("a conversion of an unknown form".into()),
         })
     }
@@ -371,7 +394,8 @@ impl Lower<'_, '_> {
             return Ok(());
         }
         let ulong = self.int(64);
-        let words = crate::llvm::layout::store_size(from).max(crate::llvm::layout::store_size(to)).div_ceil(8);
+        let words =
+            crate::llvm::layout::store_size(from).max(crate::llvm::layout::store_size(to)).div_ceil(8);
         let array = self.output.builder.array_type(ulong, words.max(1));
         let variable = self.variable(array, None);
         let bytes = self.output.byte_pointer(Storage::Function);
@@ -436,9 +460,7 @@ impl Lower<'_, '_> {
                 Wide { low: shifted.low, high: self.resize(shifted.high, 64, high_width) }
             }
             _ => {
-                return Err(Refusal {
-                    what: format!("a division of numbers of {width} bits"),
-                    remedy: NARROWER, inner: None });
+                return Err(Refusal::new(format!("a division of numbers of {width} bits"), NARROWER));
             }
         })
     }
@@ -505,9 +527,6 @@ impl Lower<'_, '_> {
     }
 
     fn wide_cast(&mut self, cast: Cast, from: u32, to: u32, values: &[ValueId]) -> Lowering<Vec<ValueId>> {
-        if from == 65 || to == 65 {
-            return Err(Refusal { what: "a number of 65 bits".to_owned(), remedy: NARROWER, inner: None });
-        }
         let first = values.first().copied().ok_or_else(|| Refusal::from("a number without a value"))?;
         Ok(match (cast, values) {
             (Cast::Trunc, &[low, _]) if to == 1 => {

@@ -210,15 +210,21 @@ impl Lower<'_, '_> {
     /// The scalar of an atomic access, and the type in which it is made.
     fn atomic_type(&mut self, parts: &[Leaf]) -> Lowering<(Scalar, oclave_spirv::TypeId)> {
         match parts {
-            [Leaf { scalar: scalar @ (Scalar::Int(width @ (32 | 64)) | Scalar::Float(width @ (32 | 64))), .. }] => {
+            [
+                Leaf {
+                    scalar: scalar @ (Scalar::Int(width @ (32 | 64)) | Scalar::Float(width @ (32 | 64))),
+                    ..
+                },
+            ] => {
                 if *width == 64 {
                     self.output.capability(Capability::Int64Atomics);
                 }
                 Ok((*scalar, self.int(*width)))
             }
-            _ => Err(Refusal {
-                what: "an atomic access to what is not 32 or 64 bits wide".to_owned(),
-                remedy: "use `AtomicU32`, `AtomicI32`, or the types of 64 bits where the device has them", inner: None }),
+            _ => Err(Refusal::new(
+                "an atomic access to what is not 32 or 64 bits wide",
+                "use `AtomicU32`, `AtomicI32`, or the types of 64 bits where the device has them",
+            )),
         }
     }
 
@@ -336,7 +342,9 @@ impl Lower<'_, '_> {
 
     /// `memcpy` and `memmove`.
     pub(super) fn copy(&mut self, arguments: &[Typed], aligns: &[u64], may_overlap: bool) -> Lowering<()> {
-        let [(_, to), (_, from), count, ..] = arguments else { return Err("a copy of an unknown form".into()) };
+        let [(_, to), (_, from), count, ..] = arguments else {
+            return Err("a copy of an unknown form".into());
+        };
         let (to, to_storage) = self.pointer(to)?;
         let (from, from_storage) = self.pointer(from)?;
         let align = |at: usize| aligns.get(at).copied().unwrap_or(0).max(1);
@@ -406,7 +414,8 @@ impl Lower<'_, '_> {
         let (zero, one) = (self.number(64, 0), self.number(64, 1));
         let backwards = match (from, may_overlap) {
             (Some((from, _)), true) => {
-                let (to, from) = (self.op(Op::ConvertPtrToU, ulong, &[to]), self.op(Op::ConvertPtrToU, ulong, &[from]));
+                let (to, from) =
+                    (self.op(Op::ConvertPtrToU, ulong, &[to]), self.op(Op::ConvertPtrToU, ulong, &[from]));
                 Some(self.op(Op::UGreaterThan, bool, &[to, from]))
             }
             _ => None,
@@ -442,6 +451,44 @@ impl Lower<'_, '_> {
         self.effect(Op::Store, &[index.word(), next.word(), ALIGNED, 8]);
         self.end(Op::Branch, &[head.word()]);
         self.begin(done);
+    }
+
+    /// `memcmp`: the difference of the first bytes that differ, or 0.
+    pub(super) fn compare(&mut self, instruction: &Instruction, arguments: &[Typed]) -> Lowering<()> {
+        let [(_, left), (_, right), (count_type, count), ..] = arguments else {
+            return Err("a comparison of an unknown form".into());
+        };
+        let (left, right) = (self.pointer(left)?, self.pointer(right)?);
+        let count = self.scalar(count_type, count)?;
+        let (ulong, uint, byte, bool) = (self.int(64), self.int(32), self.int(8), self.bool());
+        let (zero, one, equal) = (self.number(64, 0), self.number(64, 1), self.number(32, 0));
+        let (index, result) = (self.variable(ulong, None), self.variable(uint, None));
+        self.effect(Op::Store, &[index.word(), zero.word(), ALIGNED, 8]);
+        self.effect(Op::Store, &[result.word(), equal.word(), ALIGNED, 4]);
+        let [head, body, done] = [(); 3].map(|()| self.output.builder.value());
+        self.end(Op::Branch, &[head.word()]);
+        self.begin(head);
+        let at = self.op_words(Op::Load, ulong, vec![index.word(), ALIGNED, 8]);
+        let so_far = self.op_words(Op::Load, uint, vec![result.word(), ALIGNED, 4]);
+        let is_left = self.op(Op::ULessThan, bool, &[at, count]);
+        let is_same = self.op(Op::IEqual, bool, &[so_far, equal]);
+        let goes_on = self.op(Op::LogicalAnd, bool, &[is_left, is_same]);
+        self.end(Op::BranchConditional, &[goes_on.word(), body.word(), done.word()]);
+        self.begin(body);
+        let [a, b] = [left, right].map(|(pointer, storage)| {
+            let ty = self.output.byte_pointer(storage);
+            let place = self.op(Op::InBoundsPtrAccessChain, ty, &[pointer, at]);
+            let value = self.op_words(Op::Load, byte, vec![place.word(), ALIGNED, 1]);
+            self.op(Op::UConvert, uint, &[value])
+        });
+        let difference = self.op(Op::ISub, uint, &[a, b]);
+        self.effect(Op::Store, &[result.word(), difference.word(), ALIGNED, 4]);
+        let next = self.op(Op::IAdd, ulong, &[at, one]);
+        self.effect(Op::Store, &[index.word(), next.word(), ALIGNED, 8]);
+        self.end(Op::Branch, &[head.word()]);
+        self.begin(done);
+        self.set(instruction, vec![so_far]);
+        Ok(())
     }
 
     /// An array in the local memory of a kernel.

@@ -4,8 +4,8 @@ mod calls;
 mod code;
 mod floats;
 mod function;
-mod ints;
 mod intrinsics;
+mod ints;
 mod library;
 mod memory;
 pub(crate) mod panics;
@@ -15,8 +15,8 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use oclave_spirv::{
-    BuiltIn, Builder, Capability, Code, Decoration, ExecutionMode, ExecutionModel, FunctionParameterAttribute,
-    LinkageType, Op, Section, StorageClass, TypeId, ValueId, Version,
+    Builder, BuiltIn, Capability, Code, Decoration, ExecutionMode, ExecutionModel,
+    FunctionParameterAttribute, LinkageType, Op, Section, StorageClass, TypeId, ValueId, Version,
 };
 
 use crate::kernels::{Kernel, ParameterKind, Scalar, TypeDescription};
@@ -83,7 +83,8 @@ pub(crate) fn lower(program: &Program, kernels: &[Kernel]) -> Result<(oclave_spi
 
 impl Output<'_> {
     fn kernel(&mut self, kernel: &Kernel) -> Result<()> {
-        let Some((symbol, function)) = self.program.function(kernel.symbol.module, &kernel.symbol.name) else {
+        let Some((symbol, function)) = self.program.function(kernel.symbol.module, &kernel.symbol.name)
+        else {
             return Err(Error::Link(format!("the kernel `{}` has no body", kernel.name)));
         };
         let mut arguments = Vec::new();
@@ -218,10 +219,9 @@ impl Output<'_> {
 
     /// The value of a constant as an array of integers.
     fn constant_value(&mut self, symbol: &Symbol) -> Result<(ValueId, TypeId), String> {
-        let (owner, global) = self
-            .program
-            .global(symbol.module, &symbol.name)
-            .ok_or_else(|| format!("the static `{}` has no value here", crate::demangle::path(&symbol.name)))?;
+        let (owner, global) = self.program.global(symbol.module, &symbol.name).ok_or_else(|| {
+            format!("the static `{}` has no value here", crate::demangle::path(&symbol.name))
+        })?;
         if !global.is_constant {
             return Err(format!(
                 "the static `{}` can change, and devices have no statics of the host",

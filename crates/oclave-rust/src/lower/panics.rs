@@ -75,7 +75,9 @@ fn message(program: &Program, module: usize, path: &str, arguments: &[Typed]) ->
         "panic_const_rem_by_zero" => "attempt to calculate the remainder with a divisor of zero",
         "unwrap_failed" if path.contains("option") => "called `Option::unwrap()` on a `None` value",
         "unwrap_failed" => "called `Result::unwrap()` on an `Err` value",
-        "slice_index_fail" | "slice_start_index_len_fail" | "slice_end_index_len_fail" => "slice index out of range",
+        "slice_index_fail" | "slice_start_index_len_fail" | "slice_end_index_len_fail" => {
+            "slice index out of range"
+        }
         "slice_index_order_fail" => "slice index starts behind its end",
         "copy_from_slice_impl" | "len_mismatch_fail" => "slices of different lengths",
         "trap" => "aborted",

@@ -15,7 +15,7 @@ use crate::spaces::Storage;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scalar {
     Bool,
-    /// 2 to 64 bits.
+    /// 1 to 64 bits. One bit is the upper half of a number of 65.
     Int(u32),
     Float(u32),
     Pointer,
@@ -46,7 +46,7 @@ fn collect(ty: &Type, at: u64, found: &mut Vec<Leaf>) -> Result<(), String> {
         Type::Int(width @ 2..=64) => push(Scalar::Int(*width), at),
         Type::Int(width @ 65..=128) => {
             push(Scalar::Int(64), at);
-            push(if *width == 65 { Scalar::Bool } else { Scalar::Int(width - 64) }, at.saturating_add(8));
+            push(Scalar::Int(width - 64), at.saturating_add(8));
         }
         Type::Half => push(Scalar::Float(16), at),
         Type::Float => push(Scalar::Float(32), at),

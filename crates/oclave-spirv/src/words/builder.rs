@@ -21,8 +21,8 @@
 use std::collections::HashMap;
 
 use ::spirv::{
-    AddressingModel, BuiltIn, Capability, Decoration, ExecutionMode, ExecutionModel, LinkageType, MemoryModel, Op,
-    StorageClass,
+    AddressingModel, BuiltIn, Capability, Decoration, ExecutionMode, ExecutionModel, LinkageType,
+    MemoryModel, Op, StorageClass,
 };
 
 use super::code::{Code, string_words};
@@ -73,7 +73,8 @@ impl Builder {
             interned: HashMap::new(),
             once: HashMap::new(),
         };
-        for capability in [Capability::Addresses, Capability::Linkage, Capability::Kernel, Capability::Int64] {
+        for capability in [Capability::Addresses, Capability::Linkage, Capability::Kernel, Capability::Int64]
+        {
             new.capability(capability);
         }
         let model = [AddressingModel::Physical64 as u32, MemoryModel::OpenCL as u32];
@@ -123,7 +124,13 @@ impl Builder {
     }
 
     /// Makes a function an entry point.
-    pub fn entry_point(&mut self, model: ExecutionModel, function: ValueId, name: &str, interface: &[ValueId]) {
+    pub fn entry_point(
+        &mut self,
+        model: ExecutionModel,
+        function: ValueId,
+        name: &str,
+        interface: &[ValueId],
+    ) {
         let mut operands = vec![model as u32, function.0];
         operands.extend(string_words(name));
         operands.extend(interface.iter().map(|variable| variable.0));
@@ -365,7 +372,8 @@ impl Builder {
         words.extend([::spirv::MAGIC_NUMBER, self.version.word(), 0, self.bound, 0]);
         for section in &self.sections {
             if let Some(opcode) = section.overlong() {
-                let what = format!("an instruction with opcode {opcode} of more than 65535 words; split the module");
+                let what =
+                    format!("an instruction with opcode {opcode} of more than 65535 words; split the module");
                 return Err(Error::Unsupported(what));
             }
             words.extend_from_slice(section.words());
