@@ -186,11 +186,7 @@ impl<T: Element> Parameter for &[T] {
     unsafe fn argument(index: u32) -> Self {
         let len = device::argument_u64(index + 1) as usize;
         let first = device::argument_global(index).cast::<T>();
-        if len == 0 {
-            // Memory without elements may be a null pointer.
-            return &[];
-        }
-        // SAFETY: the host passes memory with so many elements.
+        // SAFETY: the host passes memory with so many elements, and no null pointer for a slice.
         unsafe { core::slice::from_raw_parts(first, len) }
     }
 }

@@ -33,6 +33,11 @@ pub struct Kernel {
 }
 
 impl Kernel {
+    /// Which of the texts defines it.
+    pub fn text(&self) -> usize {
+        self.symbol.module
+    }
+
     /// What tells the kernel in the note of a panic.
     pub fn panic_id(&self) -> u64 {
         crate::lower::panics::kernel_id(&self.symbol.name)

@@ -45,7 +45,8 @@ fn the_kernels_of_the_example() {
         include_str!("../../../examples/rust/kernels/mix.rs"),
     ] {
         let own = compiler.kernel_crate();
-        for flags in [&["-Copt-level=3"][..], &["-Copt-level=1"], &["-Copt-level=2", "-Coverflow-checks=on"]] {
+        for flags in [&["-Copt-level=3"][..], &["-Copt-level=1"], &["-Copt-level=2", "-Coverflow-checks=on"]]
+        {
             let text = compiler.file(source, "k.rs", flags);
             let texts = [Text { name: "k.ll", ir: &text }, Text { name: "oclave_kernel.ll", ir: &own }];
             let compiled = compile(&texts).unwrap_or_else(|error| panic!("{flags:?}: {error}"));
@@ -99,7 +100,8 @@ fn parameters_are_described() {
 #[test]
 fn functions_are_copied_for_each_kind_of_memory() {
     let compiler = Compiler::new();
-    let source = "#[inline(never)] fn sum(x: &[u32]) -> u32 { x.iter().fold(7, |a, b| a.wrapping_mul(31) ^ *b) }
+    let source =
+        "#[inline(never)] fn sum(x: &[u32]) -> u32 { x.iter().fold(7, |a, b| a.wrapping_mul(31) ^ *b) }
         static TABLE: [u32; 5] = [1, 2, 3, 4, 5];
         #[kernel] pub fn k(item: Item<1>, x: &[u32], mut y: Out<u32>) {
             let i = item.global_id()[0];
@@ -129,7 +131,8 @@ fn references_to_different_memory_are_generic() {
         + "#[inline(never)] fn pick(x: &[u32], i: usize) -> &[u32] { &x[i % 2..] }";
     let compiled = sound(&compiler, &source);
     assert!(has_generic_pointers(&compiled));
-    let capability = |i: oclave_spirv::Instruction<'_>| i.operand(0) == Some(Capability::GenericPointer as u32);
+    let capability =
+        |i: oclave_spirv::Instruction<'_>| i.operand(0) == Some(Capability::GenericPointer as u32);
     assert!(compiled.module.instructions().filter(|i| i.is(Op::Capability)).any(capability));
 }
 
@@ -167,19 +170,34 @@ fn panics_know_message_and_place() {
 fn what_devices_do_not_have_names_function_and_line() {
     let compiler = Compiler::new();
     for (source, wanted) in [
-        ("#[kernel] pub fn k(item: Item<1>, mut y: Out<u32>) {\n let v = vec![1_u32; item.global_id()[0]];\n *y = v.len() as u32 + v[0]; }",
-            &["k.rs:", "`k`", "allocates memory"][..]),
-        ("#[inline(never)] fn down(n: u32) -> u32 { if n < 2 { 1 } else { down(n - 1).wrapping_mul(down(n / 2)) } }\n#[kernel] pub fn k(_i: Item<1>, mut y: Out<u32>) { *y = down(*y); }",
-            &["k.rs:3", "down", "calls itself", "loop"]),
-        ("#[kernel] pub fn k(_i: Item<1>, x: &[u8], mut y: Out<u32>) {\n *y = std::str::from_utf8(x).map_or(0, |s| s.len() as u32); }",
-            &["k.rs:4", "`k`", "core::str::converts::from_utf8"]),
-        ("static FUNCTIONS: [fn(u32) -> u32; 2] = [|x| x + 1, |x| x * 2];\n#[kernel] pub fn k(item: Item<1>, mut y: Out<u32>) { *y = FUNCTIONS[item.global_id()[0] % 2](*y); }",
-            &["k.rs:4", "`k`", "holds addresses"]),
-        ("static COUNTER: AtomicU32 = AtomicU32::new(0);\n#[kernel] pub fn k(_i: Item<1>, mut y: Out<u32>) { *y = COUNTER.fetch_add(1, Ordering::Relaxed); }",
-            &["k.rs:4", "COUNTER", "can change"]),
-        ("#[kernel] pub fn k(_i: Item<1>, mut y: Out<u64>) { *y = (u128::from(*y) * 3 % 1_000_000_007) as u64; }",
-            &["`k`", "bits"]),
-        ("#[kernel] pub fn k(_i: Item<1>, mut y: Out<u32>) { println!(\"{}\", *y); *y = 1; }", &["k.rs:3", "std::io"]),
+        (
+            "#[kernel] pub fn k(item: Item<1>, mut y: Out<u32>) {\n let v = vec![1_u32; item.global_id()[0]];\n *y = v.len() as u32 + v[0]; }",
+            &["k.rs:", "`k`", "allocates memory"][..],
+        ),
+        (
+            "#[inline(never)] fn down(n: u32) -> u32 { if n < 2 { 1 } else { down(n - 1).wrapping_mul(down(n / 2)) } }\n#[kernel] pub fn k(_i: Item<1>, mut y: Out<u32>) { *y = down(*y); }",
+            &["k.rs:3", "down", "calls itself", "loop"],
+        ),
+        (
+            "#[kernel] pub fn k(_i: Item<1>, x: &[u8], mut y: Out<u32>) {\n *y = std::str::from_utf8(x).map_or(0, |s| s.len() as u32); }",
+            &["k.rs:4", "`k`", "core::str::converts::from_utf8"],
+        ),
+        (
+            "static FUNCTIONS: [fn(u32) -> u32; 2] = [|x| x + 1, |x| x * 2];\n#[kernel] pub fn k(item: Item<1>, mut y: Out<u32>) { *y = FUNCTIONS[item.global_id()[0] % 2](*y); }",
+            &["k.rs:4", "`k`", "holds addresses"],
+        ),
+        (
+            "static COUNTER: AtomicU32 = AtomicU32::new(0);\n#[kernel] pub fn k(_i: Item<1>, mut y: Out<u32>) { *y = COUNTER.fetch_add(1, Ordering::Relaxed); }",
+            &["k.rs:4", "COUNTER", "can change"],
+        ),
+        (
+            "#[kernel] pub fn k(_i: Item<1>, mut y: Out<u64>) { *y = (u128::from(*y) * 3 % 1_000_000_007) as u64; }",
+            &["`k`", "bits"],
+        ),
+        (
+            "#[kernel] pub fn k(_i: Item<1>, mut y: Out<u32>) { println!(\"{}\", *y); *y = 1; }",
+            &["k.rs:3", "std::io"],
+        ),
     ] {
         let error = lowered(&compiler, source).map(|_| ()).expect_err(source);
         assert!(matches!(error, Error::Unsupported { .. }), "{error}");

@@ -4,12 +4,10 @@ use oclave_image::{Access, Field, Scalar, StructType, ValueType};
 use oclave_rust::{Kernel, Parameter, ParameterKind, TypeDescription};
 
 use crate::ast::{Declarations, KernelDeclaration, ParameterDeclaration, ParameterType};
-use crate::source::Source;
 
-/// The declarations of a source.
-pub(super) fn of(source: &Source, kernels: &[Kernel]) -> Declarations {
-    let path = source.path.to_string_lossy();
-    let own = kernels.iter().filter(|kernel| kernel.place.file == path);
+/// The declarations of a source, by its number.
+pub(super) fn of(source: usize, kernels: &[Kernel]) -> Declarations {
+    let own = kernels.iter().filter(|kernel| kernel.text() == source);
     Declarations { kernels: own.map(kernel).collect(), ..Declarations::default() }
 }
 

@@ -40,7 +40,7 @@ pub(crate) fn compile(
     cargo: &mut Cargo<'_>,
 ) -> Result<Compiled> {
     let device = compiler::DeviceCrate::compile(config, rustc, work)?;
-    let mut texts: Vec<(String, String)> = vec![("oclave_kernel".to_owned(), device.ir.clone())];
+    let mut texts = Vec::new();
     let mut dependencies = Vec::new();
     for source in sources {
         let compiled = compiler::source(config, rustc, &device, source, work)?;
@@ -50,16 +50,18 @@ pub(crate) fn compile(
         dependencies.push((compiled.dependencies, compiled.warnings));
         texts.push((source.path.display().to_string(), compiled.ir));
     }
+    // Behind the sources, whose numbers are those of their texts.
+    texts.push(("oclave_kernel".to_owned(), device.ir.clone()));
     let texts: Vec<Text<'_>> = texts.iter().map(|(name, ir)| Text { name, ir }).collect();
     let oclave_rust::Compiled { module, kernels, panics } =
         oclave_rust::compile(&texts).map_err(|error| Error::new(ErrorKind::Translate, error.to_string()))?;
-    let units = sources
-        .iter()
-        .zip(dependencies)
-        .map(|(source, (dependencies, warnings))| Unit {
+    let units = dependencies
+        .into_iter()
+        .enumerate()
+        .map(|(index, (dependencies, warnings))| Unit {
             bitcode: PathBuf::new(),
             leftovers: Vec::new(),
-            declarations: declarations::of(source, &kernels),
+            declarations: declarations::of(index, &kernels),
             dependencies,
             warnings: warnings.lines().map(str::to_owned).collect(),
         })

@@ -77,6 +77,7 @@ impl Lower<'_, '_> {
             "fptosi.sat" | "fptoui.sat" => {
                 return self.saturating_conversion(instruction, stem == "fptosi.sat", arguments);
             }
+            "scmp" | "ucmp" => return self.three_way(instruction, stem == "scmp", arguments),
             "is.fpclass" => return self.float_class(instruction, arguments),
             "vector.reduce.add" | "vector.reduce.or" | "vector.reduce.and" | "vector.reduce.xor"
             | "vector.reduce.umax" | "vector.reduce.umin" | "vector.reduce.mul" => {
@@ -207,7 +208,6 @@ impl Lower<'_, '_> {
                 let third = operands.get(2).copied().ok_or_else(few)?;
                 self.funnel(stem == "fshl", width, first, second()?, third)?
             }
-            "scmp" | "ucmp" => return Err(self.unknown(name)),
             _ => return Err(self.unknown(name)),
         })
     }
@@ -476,6 +476,39 @@ impl Lower<'_, '_> {
             let is_nan = self.op(Op::Unordered, bool, &[*value, *value]);
             let zero = self.number(own, 0);
             results.push(self.op(Op::Select, ty, &[is_nan, zero, number]));
+        }
+        self.set(instruction, results);
+        Ok(())
+    }
+
+    /// -1, 0 or 1, as two numbers compare.
+    fn three_way(&mut self, instruction: &Instruction, is_signed: bool, arguments: &[Typed]) -> Lowering<()> {
+        let [(ty, left), (_, right), ..] = arguments else {
+            return Err("an intrinsic with too few operands".into());
+        };
+        let (left, right) =
+            (self.operand(ty, left, Storage::Global)?, self.operand(ty, right, Storage::Global)?);
+        let (less, greater) = match is_signed {
+            true => (IntPredicate::Slt, IntPredicate::Sgt),
+            false => (IntPredicate::Ult, IntPredicate::Ugt),
+        };
+        let (sources, targets) = (leaves(ty)?, leaves(&instruction.ty)?);
+        if sources.len() != targets.len() {
+            return Err(format!("a comparison of values of the type {ty}").into());
+        }
+        let mut results = Vec::new();
+        for ((source, target), (left, right)) in
+            sources.iter().zip(&targets).zip(left.iter().zip(right.iter()))
+        {
+            let (Scalar::Int(width), Scalar::Int(to)) = (source.scalar, target.scalar) else {
+                return Err(format!("a comparison of values of the type {ty}").into());
+            };
+            let result_type = self.int(to);
+            let is_less = self.compare_int(less, width, *left, *right);
+            let is_greater = self.compare_int(greater, width, *left, *right);
+            let above = self.of_bool(is_greater, to, 1);
+            let below = self.number(to, mask(to));
+            results.push(self.op(Op::Select, result_type, &[is_less, below, above]));
         }
         self.set(instruction, results);
         Ok(())

@@ -182,7 +182,9 @@ impl Output<'_> {
         let analysis = self.analyses.get(copy, function)?;
         let id = self.builder.value();
         let lowered = Lower::new(self, copy, function, analysis, None).run()?;
-        self.builder.name(id, &crate::demangle::path(&copy.symbol.name));
+        // Drivers take functions of one name for one function.
+        let name = format!("{}.{}", crate::demangle::path(&copy.symbol.name), self.emitted.len());
+        self.builder.name(id, &name);
         self.add_function(id, lowered.returns, &lowered.parameters, lowered.code);
         let emitted = Emitted { id, panics: lowered.panics };
         self.emitted.insert(copy.clone(), emitted.clone());

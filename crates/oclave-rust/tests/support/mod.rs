@@ -30,7 +30,12 @@ impl Compiler {
         let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         let macros = folder.path().join("liboclave_kernel_macros.so");
         let mut command = rustc(folder.path());
-        command.args(["--edition=2024", "--crate-type=proc-macro", "--crate-name=oclave_kernel_macros", "-o"]);
+        command.args([
+            "--edition=2024",
+            "--crate-type=proc-macro",
+            "--crate-name=oclave_kernel_macros",
+            "-o",
+        ]);
         run(command.arg(&macros).arg(crates.join("oclave-kernel-macros/src/lib.rs")));
         let mut command = rustc(folder.path());
         command.args(FLAGS).args(["--crate-name=oclave_kernel", "--emit=llvm-ir,link,metadata", "--extern"]);
