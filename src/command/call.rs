@@ -251,7 +251,9 @@ impl KernelCall {
     pub fn local_slice<T: 'static>(self, local: impl KernelLocal<T>) -> Self {
         let Given { argument, parameters } = local.given();
         let len = match &argument {
-            Argument::Local { size_bytes, .. } if parameters.is_empty() => size_bytes.checked_div(size_of::<T>()),
+            Argument::Local { size_bytes, .. } if parameters.is_empty() => {
+                size_bytes.checked_div(size_of::<T>())
+            }
             _ => None,
         };
         match len {

@@ -83,7 +83,9 @@ impl Pointer {
     pub(crate) fn elements(&self, element_bytes: usize) -> Option<usize> {
         let bytes = match &self.place {
             Place::Usm(region) => region.size_bytes(),
-            Place::Accessor(requirement) if requirement.stretches().nth(1).is_none() => requirement.size_bytes(),
+            Place::Accessor(requirement) if requirement.stretches().nth(1).is_none() => {
+                requirement.size_bytes()
+            }
             _ => return None,
         };
         bytes.checked_div(element_bytes)

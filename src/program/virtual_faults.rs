@@ -55,10 +55,8 @@ impl VirtualFaults {
         for (kernel, value) in image.image().properties.set(PANICS) {
             let PropertyValue::Bytes(bytes) = value else { continue };
             let Some((id, sites)) = bytes.split_first_chunk() else { continue };
-            let panics = Panics {
-                kernel: kernel.to_owned(),
-                sites: String::from_utf8_lossy(sites).into_owned(),
-            };
+            let panics =
+                Panics { kernel: kernel.to_owned(), sites: String::from_utf8_lossy(sites).into_owned() };
             lock(&self.panics).entry(u64::from_le_bytes(*id)).or_insert(panics);
         }
     }
@@ -129,7 +127,8 @@ impl Panics {
     fn explain(&self, code: u64) -> Error {
         let number = (code >> WORK_ITEM_BITS).checked_sub(1).and_then(|number| usize::try_from(number).ok());
         let item = code & ((1 << WORK_ITEM_BITS) - 1);
-        let site = number.and_then(|number| self.sites.lines().nth(number)).and_then(|line| line.split_once('\0'));
+        let site =
+            number.and_then(|number| self.sites.lines().nth(number)).and_then(|line| line.split_once('\0'));
         let what = match site {
             Some((place, message)) if !place.is_empty() => format!("{place}: {message}"),
             Some((_, message)) => message.to_owned(),
@@ -137,7 +136,9 @@ impl Panics {
         };
         Error::new(ErrorKind::Kernel, format!("work-item {item} panicked: {what}"))
             .at(format!("kernel `{}`", self.kernel))
-            .remedy("correct the kernel or its arguments; memory that it wrote has what was written until then")
+            .remedy(
+                "correct the kernel or its arguments; memory that it wrote has what was written until then",
+            )
     }
 }
 

@@ -116,7 +116,9 @@ fn widths() {
     let (context, queue) = queue();
     // Small numbers, and those around powers of two.
     let mut x = numbers(N);
-    x.extend((0..64).flat_map(|bit| [(1_u64 << bit).wrapping_sub(1), 1 << bit, (1_u64 << bit) + 1, !(1 << bit)]));
+    x.extend(
+        (0..64).flat_map(|bit| [(1_u64 << bit).wrapping_sub(1), 1 << bit, (1_u64 << bit) + 1, !(1 << bit)]),
+    );
     x.extend(0..40);
     let count = x.len() - 1;
     let (given, out) = (queue.upload(&x).unwrap(), context.alloc_device::<[u64; 26]>(count).unwrap());
@@ -125,7 +127,12 @@ fn widths() {
     host::widths::widths::run_on_host(HostRange::new([count]), &x, &mut wanted);
     for (n, (found, wanted)) in queue.read(&out).unwrap().iter().zip(&wanted).enumerate() {
         let wrong: Vec<usize> = (0..26).filter(|at| found[*at] != wanted[*at]).collect();
-        assert!(wrong.is_empty(), "{wrong:?} of {:#x} and {:#x}: {found:x?} is not {wanted:x?}", x[n], x[n + 1]);
+        assert!(
+            wrong.is_empty(),
+            "{wrong:?} of {:#x} and {:#x}: {found:x?} is not {wanted:x?}",
+            x[n],
+            x[n + 1]
+        );
     }
 }
 
