@@ -55,8 +55,7 @@ impl Lower<'_, '_> {
     /// Why a function that is only declared cannot be called.
     fn undefined(&self, name: &str) -> Refusal {
         let path = demangle::path(name);
-        if name.contains("__rust_alloc") || name.contains("__rust_dealloc") || name.contains("__rust_realloc")
-        {
+        if name.contains("__rust_alloc") || name.contains("__rust_no_alloc_shim") {
             return Refusal::new(
                 "it allocates memory (`Vec`, `Box`, `String`)",
                 "use arrays, slices and references; devices have no heap",
