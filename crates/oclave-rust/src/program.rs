@@ -55,6 +55,11 @@ impl Program {
         Some((Symbol { module, name: function.name.clone() }, Rc::clone(function)))
     }
 
+    /// Whether a name of a module is that of a function, defined or declared.
+    pub(crate) fn is_function(&self, module: usize, name: &str) -> bool {
+        self.modules.get(module).is_some_and(|module| module.functions.contains_key(name))
+    }
+
     /// The definition of a variable that a module names.
     pub(crate) fn global(&self, module: usize, name: &str) -> Option<(Symbol, Rc<Global>)> {
         let own = self.modules.get(module)?.globals.get(name).filter(|global| global.value.is_some());

@@ -549,10 +549,10 @@ impl<'a, 'p> Lower<'a, 'p> {
             let ty = self.output.byte_pointer(wanted);
             return Ok(self.op(Op::ConvertUToPtr, ty, &[number]));
         };
-        if self.output.program.function(self.copy.symbol.module, &name).is_some() {
+        if self.output.program.is_function(self.copy.symbol.module, &name) {
             return Err(Refusal::new(
                 format!("the address of the function `{}`", crate::demangle::path(&name)),
-                "call functions by name; devices have no pointers to functions",
+                "call functions by name, and leave formatting and printing to the host: devices have no pointers to functions",
             ));
         }
         let symbol = self.symbol(name);
