@@ -10,13 +10,15 @@
 //! and in the program: `mod kernels { oclave::include_kernels!(); }`, then
 //! `kernels::saxpy::saxpy(2.0, &x, &y)`.
 //!
-//! Sources are OpenCL C 3.0 (`.cl`) and C++ for OpenCL 2021 (`.clcpp`). The sources of one call are
+//! Sources are OpenCL C 3.0 (`.cl`), C++ for OpenCL 2021 (`.clcpp`) and Rust (`.rs`, with the crate
+//! `oclave-kernel`). The sources of one call are
 //! one program. They are compiled one by one, linked, translated to SPIR-V once and split into
 //! device images. Each source gets one Rust module. [`Config`] has the choices. `#include
 //! <oclave/oclave.h>` gives kernels the markers of device globals and specialization constants.
 //!
 //! # Compilers
-//! A `clang` and an `llvm-spirv` of one version, 14 or later but not 16. The variables
+//! For sources in Rust, the rustc of the cargo that runs the build script, and nothing else. For the
+//! others, a `clang` and an `llvm-spirv` of one version, 14 or later but not 16. The variables
 //! `OCLAVE_CLANG` and `OCLAVE_LLVM_SPIRV` name them. Otherwise the highest pair on `PATH` is used
 //! (`clang-N` or `clang`). Several sources need `llvm-link` of that version too
 //! (`OCLAVE_LLVM_LINK`). `opt` of that version (`OCLAVE_OPT`) optimises better than clang alone, and is used if it is
@@ -41,6 +43,7 @@ mod ir;
 mod overlay;
 mod pipeline;
 mod program;
+mod rust;
 mod source;
 mod toolchain;
 mod translate;

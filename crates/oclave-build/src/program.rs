@@ -18,7 +18,8 @@ use crate::files;
 use crate::headers;
 use crate::host;
 use crate::overlay;
-use crate::source::{self, Source};
+use crate::rust::{self, Rustc};
+use crate::source::{self, Language, Source};
 use crate::toolchain::{self, Toolchain};
 use crate::translate::{self, Translated};
 use crate::undefined;
@@ -57,12 +58,12 @@ pub(crate) fn build<P: AsRef<Path>>(config: &Config, paths: &[P], cargo: &mut dy
         cargo.rerun_if_env_changed(UPDATE);
         cargo.rerun_if_changed(checked_in.manifest());
     }
-    let contents = match (Toolchain::find(&config.environment), &checked_in) {
-        (Ok(toolchain), _) => {
-            let (contents, dependencies) = compile(config, &toolchain, &sources, &out_dir, &mut cargo)?;
+    let contents = match (Tools::find(config, &sources), &checked_in) {
+        (Ok(tools), _) => {
+            let (contents, dependencies) = compile(config, &tools, &sources, &out_dir, &mut cargo)?;
             if let Some(checked_in) = &checked_in {
                 if config.update_checked_in || config.environment.flag(UPDATE) {
-                    checked_in.update(&contents, &dependencies, &toolchain.describe())?;
+                    checked_in.update(&contents, &dependencies, &tools.describe())?;
                 } else if let Err(stale) = checked_in.load() {
                     cargo.warning(&format!("{stale}; a compiler is here, so this build does not need them"));
                 }
@@ -89,6 +90,40 @@ pub(crate) fn build<P: AsRef<Path>>(config: &Config, paths: &[P], cargo: &mut dy
     write(config, &out_dir, &contents, &mut cargo)
 }
 
+/// What compiles the sources of a program.
+struct Tools {
+    /// For OpenCL C and C++.
+    clang: Option<Toolchain>,
+    /// For Rust.
+    rustc: Option<Rustc>,
+}
+
+impl Tools {
+    /// Finds what the languages of a program need.
+    fn find(config: &Config, sources: &[Source]) -> Result<Self> {
+        let has_rust = sources.iter().any(|source| source.language == Language::Rust);
+        let has_others = sources.iter().any(|source| source.language != Language::Rust);
+        Ok(Self {
+            clang: has_others.then(|| Toolchain::find(&config.environment)).transpose()?,
+            rustc: has_rust.then(|| Rustc::find(&config.environment)).transpose()?,
+        })
+    }
+
+    /// As recorded in images.
+    fn describe(&self) -> String {
+        let clang = self.clang.as_ref().map(Toolchain::describe);
+        let rustc = self.rustc.as_ref().map(|rustc| rustc.describe().to_owned());
+        clang.into_iter().chain(rustc).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// Where a program is compiled.
+#[derive(Clone, Copy)]
+struct Folders<'a> {
+    headers: &'a Path,
+    work: &'a Path,
+}
+
 /// What a program consists of: file names and bytes, the Rust last.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Contents {
@@ -112,14 +147,14 @@ pub struct Images {
 /// Compiles a program without the Rust that would launch its kernels.
 pub(crate) fn images<P: AsRef<Path>>(config: &Config, paths: &[P]) -> Result<Images> {
     let sources = source::sources(paths)?;
-    let toolchain = Toolchain::find(&config.environment)?;
+    let tools = Tools::find(config, &sources)?;
     let mut instructions = Vec::new();
     let mut cargo = Cargo::new(&mut instructions);
     let out_dir = config.output_folder()?;
     let headers = headers::write(&out_dir)?;
     let work = work_folder(config, &out_dir)?;
-    let compiler = Compiler { config, toolchain: &toolchain, headers: &headers, work: &work };
-    let (images, units) = device_images(&compiler, &sources, &mut cargo)?;
+    let folders = Folders { headers: &headers, work: &work };
+    let (images, units) = device_images(config, &tools, folders, &sources, &mut cargo)?;
     Ok(Images {
         images: images.iter().map(DeviceImage::to_bytes).collect(),
         dependencies: units.into_iter().flat_map(|unit| unit.dependencies).collect(),
@@ -133,30 +168,73 @@ fn work_folder(config: &Config, out_dir: &Path) -> Result<PathBuf> {
     Ok(work)
 }
 
-/// Compiles, links, translates and splits a program.
+/// The sources of one compiler, and those of the other.
+fn by_compiler(sources: &[Source]) -> (Vec<Source>, Vec<Source>) {
+    sources.iter().cloned().partition(|source| source.language != Language::Rust)
+}
+
+/// Compiles, links, translates and splits a program. The units are in the order of the sources.
 fn device_images(
-    compiler: &Compiler<'_>,
+    config: &Config,
+    tools: &Tools,
+    folders: Folders<'_>,
     sources: &[Source],
     cargo: &mut Cargo<'_>,
 ) -> Result<(Vec<DeviceImage>, Vec<Unit>)> {
-    let Compiler { config, toolchain, .. } = *compiler;
-    let (mut units, translated) = translate::program(compiler, sources, cargo)?;
-    if config.single_pass {
-        // The host's side is an image like the others.
-        units.iter_mut().for_each(|unit| unit.declarations.shared.clear());
+    let (others, in_rust) = by_compiler(sources);
+    let compiler = tools.clang.as_ref().map(|toolchain| Compiler {
+        config,
+        toolchain,
+        headers: folders.headers,
+        work: folders.work,
+    });
+    let (mut units, mut linked) = (Vec::new(), Vec::new());
+    if let Some(compiler) = &compiler {
+        let (compiled, translated) = translate::program(compiler, &others, cargo)?;
+        units = compiled;
+        if config.single_pass {
+            // The host's side is an image like the others.
+            units.iter_mut().for_each(|unit| unit.declarations.shared.clear());
+        }
+        linked.push(translation_unit(config, &others, &units, translated));
     }
-
-    let unit = translation_unit(config, sources, &units, translated);
+    let mut rust = match &tools.rustc {
+        Some(rustc) => Some(rust::compile(config, rustc, &in_rust, folders.work, cargo)?),
+        None => None,
+    };
+    if let Some(rust) = &rust {
+        let translated = Translated { module: rust.module.clone(), sources: Vec::new() };
+        let mut unit = translation_unit(config, &in_rust, &rust.units, translated);
+        if compiler.is_some() {
+            unit.name = format!("{}.rust", unit.name);
+        }
+        linked.push(unit);
+    }
     let mut options = PostLinkOptions::default();
     options.round_products = !config.fp_contract;
     options.split = config.split;
     options.virtual_call_depth = config.virtual_call_depth;
-    let mut images = post_link(&[unit], &options).map_err(|error| {
+    let mut images = post_link(&linked, &options).map_err(|error| {
         let names: Vec<String> = sources.iter().map(|source| source.path.display().to_string()).collect();
         Error::new(ErrorKind::PostLink, format!("post-link of {}", names.join(", "))).with_source(error)
     })?;
-    undefined::refuse(compiler, sources, &images)?;
-    without_fp64::add(compiler, sources, &units, &options, &mut images)?;
+    if let Some(compiler) = &compiler {
+        undefined::refuse(compiler, &others, &images)?;
+        // Doubles in Rust are those that the source writes.
+        let names: Vec<&str> = others.iter().map(|source| source.stem.as_str()).collect();
+        if in_rust.is_empty() {
+            without_fp64::add(compiler, &others, &units, &options, &mut images)?;
+        } else {
+            let is_other = |image: &DeviceImage| names.contains(&image.name.as_str());
+            let (mut own, rest): (Vec<_>, Vec<_>) = images.into_iter().partition(is_other);
+            without_fp64::add(compiler, &others, &units, &options, &mut own)?;
+            own.extend(rest);
+            images = own;
+        }
+    }
+    if let Some(rust) = &rust {
+        images.iter_mut().for_each(|image| rust.describe_panics(image));
+    }
     if let Some((path, targets)) = &config.device_config {
         cargo.rerun_if_changed(path);
         cargo.rerun_if_env_changed(oclave_ptx::LIBRARY_VARIABLE);
@@ -169,12 +247,23 @@ fn device_images(
             oclave_ptx::add_library(image).map_err(|error| device_config::no_ptx(&place, error))?;
         }
     }
+    let units = in_order(sources, units, rust.take().map(|rust| rust.units).unwrap_or_default());
     for image in &mut images {
         overlay::kernels(image, &units);
-        let described = toolchain.describe().into_bytes();
+        let described = tools.describe().into_bytes();
         image.properties.insert(BUILD_SET, TOOLCHAIN, PropertyValue::Bytes(described));
     }
     Ok((images, units))
+}
+
+/// The units of all sources in their order.
+fn in_order(sources: &[Source], others: Vec<Unit>, in_rust: Vec<Unit>) -> Vec<Unit> {
+    let (mut others, mut in_rust) = (others.into_iter(), in_rust.into_iter());
+    let next = |source: &Source| match source.language {
+        Language::Rust => in_rust.next(),
+        _ => others.next(),
+    };
+    sources.iter().filter_map(next).collect()
 }
 
 /// What post-link starts from.
@@ -196,15 +285,15 @@ pub(crate) fn translation_unit(
 
 fn compile(
     config: &Config,
-    toolchain: &Toolchain,
+    tools: &Tools,
     sources: &[Source],
     out_dir: &Path,
     cargo: &mut Cargo<'_>,
 ) -> Result<(Contents, Vec<PathBuf>)> {
     let headers = headers::write(out_dir)?;
     let work = work_folder(config, out_dir)?;
-    let compiler = Compiler { config, toolchain, headers: &headers, work: &work };
-    let (images, units) = device_images(&compiler, sources, cargo)?;
+    let folders = Folders { headers: &headers, work: &work };
+    let (images, units) = device_images(config, tools, folders, sources, cargo)?;
     let files = image_files(config, &images);
     let package = config.package();
     let generated: Vec<codegen::Source<'_>> = sources
@@ -217,7 +306,13 @@ fn compile(
             declarations: &unit.declarations,
         })
         .collect();
-    let library = host::library(&compiler, sources, &units)?;
+    let library = match &tools.clang {
+        Some(toolchain) => {
+            let compiler = Compiler { config, toolchain, headers: &headers, work: &work };
+            host::library(&compiler, sources, &units)?
+        }
+        None => None,
+    };
     let program = codegen::Program {
         config,
         name: &config.out_name,

@@ -13,6 +13,8 @@ pub(crate) enum Language {
     OpenClC,
     /// C++ for OpenCL 2021.
     CppForOpenCl,
+    /// Rust.
+    Rust,
 }
 
 impl Language {
@@ -39,6 +41,7 @@ impl Language {
                 "-Xclang",
                 "-mno-constructor-aliases",
             ],
+            Self::Rust => &[],
         }
     }
 }
@@ -103,9 +106,10 @@ pub(crate) fn sources<P: AsRef<Path>>(paths: &[P]) -> Result<Vec<Source>> {
         let language = match path.extension().and_then(|extension| extension.to_str()) {
             Some("cl") => Language::OpenClC,
             Some("clcpp") => Language::CppForOpenCl,
+            Some("rs") => Language::Rust,
             _ => {
                 return Err(Error::config(format!(
-                    "{}: kernel sources end in .cl (OpenCL C 3.0) or .clcpp (C++ for OpenCL 2021)",
+                    "{}: kernel sources end in .cl (OpenCL C 3.0), .clcpp (C++ for OpenCL 2021) or .rs (Rust)",
                     path.display()
                 )));
             }

@@ -11,7 +11,7 @@ use super::passed::{KernelLocal, KernelPointer, KernelPointerMut, KernelValue};
 use crate::images::{KernelImage, KernelSampler};
 use crate::memory::buffer::Requirement;
 use crate::program::{CallTarget, SpecValue};
-use crate::{BundleKernel, Kernel, SpecConstant, SpecType};
+use crate::{BundleKernel, Error, ErrorKind, Kernel, SpecConstant, SpecType};
 
 /// A kernel with its arguments and specialization values.
 ///
@@ -106,6 +106,58 @@ impl KernelCall {
     pub fn pointer_mut<T: 'static>(self, memory: impl KernelPointerMut<T>) -> Self {
         let parameters = memory.parameters();
         self.push(Argument::Pointer(memory.pointer().typed::<T>(Access::ReadWrite)), parameters)
+    }
+
+    /// The next two arguments of a kernel in Rust: memory that it reads, and how many elements it has.
+    ///
+    /// The memory must be known here: a dynamic parameter of a graph is an error where the call is
+    /// launched.
+    pub fn slice<T: 'static>(self, memory: impl KernelPointer<T>) -> Self {
+        let follows = !memory.parameters().is_empty();
+        self.with_length::<T>(memory.pointer().typed::<T>(Access::Read), follows)
+    }
+
+    /// The next two arguments of a kernel in Rust: memory that it may write, and how many elements it
+    /// has. See [`slice`](Self::slice).
+    pub fn slice_mut<T: 'static>(self, memory: impl KernelPointerMut<T>) -> Self {
+        let follows = !memory.parameters().is_empty();
+        self.with_length::<T>(memory.pointer().typed::<T>(Access::ReadWrite), follows)
+    }
+
+    /// The next two arguments of a kernel in Rust: local memory, and how many elements it has. See
+    /// [`slice`](Self::slice).
+    pub fn local_slice<T: 'static>(self, local: impl KernelLocal<T>) -> Self {
+        let Given { argument, parameters } = local.given();
+        let len = match &argument {
+            Argument::Local { size_bytes, .. } if parameters.is_empty() => {
+                size_bytes.checked_div(size_of::<T>())
+            }
+            _ => None,
+        };
+        match len {
+            Some(len) => self.push(argument, parameters).value(len as u64),
+            None => self.without_length(),
+        }
+    }
+
+    fn with_length<T: 'static>(self, pointer: Pointer, follows: bool) -> Self {
+        let is_refused = matches!(pointer.place(), Place::Refused(_));
+        match pointer.elements(size_of::<T>()) {
+            Some(len) if !follows => self.push(Argument::Pointer(pointer), Vec::new()).value(len as u64),
+            _ if is_refused => self.push(Argument::Pointer(pointer), Vec::new()).value(0_u64),
+            _ => self.without_length(),
+        }
+    }
+
+    /// An argument whose number of elements is not known when the call is described.
+    #[cold]
+    fn without_length(self) -> Self {
+        let error = Error::new(
+            ErrorKind::KernelArgument,
+            "a kernel in Rust takes memory with its number of elements, which is not known here",
+        )
+        .remedy("give it a `UsmSlice` or a contiguous part of a buffer, and no dynamic parameter of a graph");
+        self.push(Argument::Pointer(Pointer::new(Place::Refused(error))), Vec::new()).value(0_u64)
     }
 
     /// The next argument: local memory.

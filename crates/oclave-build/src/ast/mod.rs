@@ -39,6 +39,8 @@ pub(crate) struct KernelDeclaration {
     /// The comment in front of it.
     pub(crate) comment: Vec<String>,
     pub(crate) parameters: Vec<ParameterDeclaration>,
+    /// The head in words of another language than C.
+    pub(crate) head: Option<String>,
 }
 
 /// A parameter of a kernel.
@@ -59,6 +61,8 @@ pub(crate) enum ParameterType {
     Pointer { access: Access, pointee: Option<ValueType> },
     /// A pointer to local memory.
     Local { pointee: Option<ValueType> },
+    /// The number of elements of the parameter before it, which the host knows.
+    Length,
     /// Not understood.
     Unknown,
 }
@@ -148,6 +152,7 @@ fn kernel(node: &Node, types: &Types<'_>, source: &[u8]) -> KernelDeclaration {
         line: line(node, source),
         comment: comment(node),
         parameters: node.children("ParmVarDecl").map(|parameter| self::parameter(parameter, types)).collect(),
+        head: None,
     }
 }
 

@@ -12,6 +12,9 @@ use crate::error::{Error, ErrorKind, Result};
 /// The prefix of the variables that `SPEC_CONSTANT` of oclave.h declares.
 const SPEC_CONSTANT_VARIABLE: &str = "oclave_spec_constant_";
 
+/// The prefix of the library's own device globals, which programs do not see.
+const OWN: &str = "__oclave_";
+
 /// A static of the generated code.
 #[derive(Debug)]
 pub(crate) enum Item {
@@ -81,6 +84,9 @@ impl<'a> Contents<'a> {
                 kernels.extend(image.kernels.iter().map(|kernel| (kernel.name.as_str(), kernel)));
             }
             for global in image.device_globals().map_err(bad)? {
+                if global.id.starts_with(OWN) {
+                    continue;
+                }
                 globals.insert(global.id.clone(), global);
             }
             for constant in image.spec_constants().map_err(bad)? {

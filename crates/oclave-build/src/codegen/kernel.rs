@@ -7,7 +7,7 @@ use quote::quote;
 use super::names::{self, Scope, ident};
 use super::types::Types;
 use super::{docs, place};
-use crate::ast::KernelDeclaration;
+use crate::ast::{KernelDeclaration, ParameterType};
 
 /// The launcher of a kernel, called `name`; or why there is none. `statics` are names that no
 /// parameter may have.
@@ -24,7 +24,16 @@ pub(crate) fn launcher(
         scope.take(name.clone());
     });
     let (mut parameters, mut calls) = (vec![], vec![]);
+    let is_length = |index: usize| {
+        let parameter = declared.and_then(|declared| declared.parameters.get(index));
+        parameter.is_some_and(|parameter| parameter.kind == ParameterType::Length)
+    };
     for (index, parameter) in kernel.parameters.iter().enumerate() {
+        if is_length(index) {
+            continue;
+        }
+        // What knows its length passes it as well.
+        let is_slice = is_length(index + 1);
         let name = ident(&scope.take(names::sanitized(&parameter.name)));
         let (ty, call) = match &parameter.kind {
             ParameterKind::Value(ty) => match types.rust(ty) {
@@ -33,15 +42,18 @@ pub(crate) fn launcher(
             },
             ParameterKind::Pointer { access: Access::Read, pointee, .. } => {
                 let pointee = element(pointee, types);
-                (quote!(impl ::oclave::KernelPointer<#pointee>), quote!(.pointer(#name)))
+                let call = if is_slice { quote!(.slice(#name)) } else { quote!(.pointer(#name)) };
+                (quote!(impl ::oclave::KernelPointer<#pointee>), call)
             }
             ParameterKind::Pointer { pointee, .. } => {
                 let pointee = element(pointee, types);
-                (quote!(impl ::oclave::KernelPointerMut<#pointee>), quote!(.pointer_mut(#name)))
+                let call = if is_slice { quote!(.slice_mut(#name)) } else { quote!(.pointer_mut(#name)) };
+                (quote!(impl ::oclave::KernelPointerMut<#pointee>), call)
             }
             ParameterKind::Local { pointee } => {
                 let pointee = element(pointee, types);
-                (quote!(impl ::oclave::KernelLocal<#pointee>), quote!(.local(#name)))
+                let call = if is_slice { quote!(.local_slice(#name)) } else { quote!(.local(#name)) };
+                (quote!(impl ::oclave::KernelLocal<#pointee>), call)
             }
             ParameterKind::Image { type_name, access } => match dimensions(type_name) {
                 Some(dimensions) => {
@@ -133,6 +145,9 @@ fn documentation(kernel: &KernelSignature, declared: Option<&KernelDeclaration>,
 
 /// The kernel's head as the source has it, without attributes.
 pub(crate) fn signature(kernel: &KernelSignature, declared: Option<&KernelDeclaration>) -> String {
+    if let Some(head) = declared.and_then(|declared| declared.head.as_ref()) {
+        return head.clone();
+    }
     let parameters: Vec<String> = match declared {
         Some(declared) => declared.parameters.iter().map(|p| join(&p.text, &p.name)).collect(),
         None => kernel.parameters.iter().map(|parameter| parameter.name.clone()).collect(),

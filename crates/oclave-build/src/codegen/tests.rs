@@ -125,6 +125,7 @@ prop_compose! {
                 line: Some(7),
                 comment: vec![comment.clone(), "```".to_owned()],
                 parameters: Vec::new(),
+                head: None,
             });
         }
         for (id, ty, size_bytes, is_extern) in globals {

@@ -9,10 +9,12 @@
 //! | [`Definitions`] | id → defining instruction |
 //! | [`TypeTable`] | id → [`Type`], with sizes, alignments and field offsets |
 //! | [`Rewriter`], [`Code`] | a new module from an old one, section by section |
+//! | [`Builder`] | a new module from nothing |
 //!
 //! Opcodes, decorations, capabilities and the like are those of the `spirv` crate. Opcodes and
 //! enumerants that it does not know are numbers, and are carried through.
 
+mod builder;
 mod code;
 mod definitions;
 mod grammar;
@@ -31,6 +33,7 @@ pub use ::spirv::{
     FunctionParameterAttribute, LinkageType, LoopControl, MAGIC_NUMBER, MemoryModel, Op, SourceLanguage,
     StorageClass,
 };
+pub use builder::{Builder, TypeId, ValueId};
 pub use code::{Code, string_words};
 pub use definitions::Definitions;
 pub use grammar::{Fit, Role};

@@ -1,0 +1,69 @@
+//! What kernels in Rust declare, in the terms of kernels in C.
+
+use oclave_image::{Access, Field, Scalar, StructType, ValueType};
+use oclave_rust::{Kernel, Parameter, ParameterKind, TypeDescription};
+
+use crate::ast::{Declarations, KernelDeclaration, ParameterDeclaration, ParameterType};
+
+/// The declarations of a source, by its number.
+pub(super) fn of(source: usize, kernels: &[Kernel]) -> Declarations {
+    let own = kernels.iter().filter(|kernel| kernel.text() == source);
+    Declarations { kernels: own.map(kernel).collect(), ..Declarations::default() }
+}
+
+fn kernel(kernel: &Kernel) -> KernelDeclaration {
+    let shown = kernel.parameters.iter().filter(|parameter| parameter.kind != ParameterKind::Length);
+    let parameters: Vec<String> = shown.map(|p| format!("{}: {}", p.name, p.text)).collect();
+    KernelDeclaration {
+        name: kernel.name.clone(),
+        line: usize::try_from(kernel.place.line).ok(),
+        comment: kernel.documentation.lines().map(str::to_owned).collect(),
+        parameters: kernel.parameters.iter().map(parameter).collect(),
+        head: Some(format!("fn {}({})", kernel.name, parameters.join(", "))),
+    }
+}
+
+fn parameter(parameter: &Parameter) -> ParameterDeclaration {
+    let pointee = Some(value_type(&parameter.ty));
+    let kind = match parameter.kind {
+        ParameterKind::Value => ParameterType::Value(pointee),
+        ParameterKind::Read => ParameterType::Pointer { access: Access::Read, pointee },
+        ParameterKind::Write | ParameterKind::Out => {
+            ParameterType::Pointer { access: Access::ReadWrite, pointee }
+        }
+        ParameterKind::Local => ParameterType::Local { pointee },
+        ParameterKind::Length => ParameterType::Length,
+    };
+    ParameterDeclaration { name: parameter.name.clone(), text: parameter.text.clone(), kind }
+}
+
+fn value_type(ty: &TypeDescription) -> ValueType {
+    match ty {
+        TypeDescription::Scalar(scalar) => ValueType::Scalar(match scalar {
+            oclave_rust::Scalar::I8 => Scalar::I8,
+            oclave_rust::Scalar::U8 => Scalar::U8,
+            oclave_rust::Scalar::I16 => Scalar::I16,
+            oclave_rust::Scalar::U16 => Scalar::U16,
+            oclave_rust::Scalar::I32 => Scalar::I32,
+            oclave_rust::Scalar::U32 => Scalar::U32,
+            oclave_rust::Scalar::I64 => Scalar::I64,
+            oclave_rust::Scalar::U64 => Scalar::U64,
+            oclave_rust::Scalar::F32 => Scalar::F32,
+            oclave_rust::Scalar::F64 => Scalar::F64,
+        }),
+        TypeDescription::Array(element, count) => ValueType::Array(Box::new(value_type(element)), *count),
+        TypeDescription::Struct { name, fields, size, align } => ValueType::Struct(StructType {
+            name: name.clone(),
+            fields: fields
+                .iter()
+                .map(|field| Field {
+                    name: field.name.clone(),
+                    ty: value_type(&field.ty),
+                    offset_bytes: field.offset,
+                })
+                .collect(),
+            size_bytes: *size,
+            align_bytes: u32::try_from(*align).unwrap_or(1),
+        }),
+    }
+}

@@ -1,0 +1,96 @@
+//! Kernels in Rust: from sources to one SPIR-V module, by the user's rustc and `oclave-rust`.
+//!
+//! ```text
+//! kernels/step.rs --rustc--> LLVM IR for the host --oclave-rust--> SPIR-V
+//! ```
+//! `oclave-kernel` is compiled here as well: its sources are part of this crate.
+
+mod compiler;
+mod declarations;
+
+use std::path::{Path, PathBuf};
+
+use oclave_image::{DeviceImage, PANICS, PropertyValue};
+use oclave_rust::{Kernel, PanicSite, Text};
+use oclave_spirv::Module;
+
+use crate::cargo::Cargo;
+use crate::compile::Unit;
+use crate::config::Config;
+use crate::error::{Error, ErrorKind, Result};
+use crate::files;
+use crate::source::Source;
+pub(crate) use compiler::Rustc;
+
+/// What the sources of a program became.
+#[derive(Debug)]
+pub(crate) struct Compiled {
+    pub(crate) module: Module,
+    pub(crate) units: Vec<Unit>,
+    kernels: Vec<Kernel>,
+    panics: Vec<PanicSite>,
+}
+
+/// Compiles all sources in Rust of a program.
+pub(crate) fn compile(
+    config: &Config,
+    rustc: &Rustc,
+    sources: &[Source],
+    work: &Path,
+    cargo: &mut Cargo<'_>,
+) -> Result<Compiled> {
+    let device = compiler::DeviceCrate::compile(config, rustc, work)?;
+    let mut texts = Vec::new();
+    let mut dependencies = Vec::new();
+    for source in sources {
+        let compiled = compiler::source(config, rustc, &device, source, work)?;
+        // Cargo shows warnings line by line.
+        cargo.warning(&compiled.warnings);
+        compiled.dependencies.iter().for_each(|path| cargo.rerun_if_changed(path));
+        dependencies.push((compiled.dependencies, compiled.warnings));
+        texts.push((source.path.display().to_string(), compiled.ir));
+    }
+    // Behind the sources, whose numbers are those of their texts.
+    texts.push(("oclave_kernel".to_owned(), device.ir.clone()));
+    let texts: Vec<Text<'_>> = texts.iter().map(|(name, ir)| Text { name, ir }).collect();
+    let oclave_rust::Compiled { module, kernels, panics } =
+        oclave_rust::compile(&texts).map_err(|error| Error::new(ErrorKind::Translate, error.to_string()))?;
+    let units = dependencies
+        .into_iter()
+        .enumerate()
+        .map(|(index, (dependencies, warnings))| Unit {
+            bitcode: PathBuf::new(),
+            leftovers: Vec::new(),
+            declarations: declarations::of(index, &kernels),
+            dependencies,
+            warnings: warnings.lines().map(str::to_owned).collect(),
+        })
+        .collect();
+    Ok(Compiled { module, units, kernels, panics })
+}
+
+impl Compiled {
+    /// Tells the runtime what the panics of an image's kernels mean.
+    pub(crate) fn describe_panics(&self, image: &mut DeviceImage) {
+        if self.panics.is_empty() {
+            return;
+        }
+        let mut text = String::new();
+        for site in &self.panics {
+            let place = site.place.as_ref().map(ToString::to_string).unwrap_or_default();
+            let plain = |text: &str| text.replace(['\0', '\n'], " ");
+            text += &format!("{}\0{}\n", plain(&place), plain(&site.message));
+        }
+        let names: Vec<String> = image.kernels.iter().map(|kernel| kernel.name.clone()).collect();
+        for kernel in self.kernels.iter().filter(|kernel| names.contains(&kernel.name)) {
+            let mut bytes = kernel.panic_id().to_le_bytes().to_vec();
+            bytes.extend_from_slice(text.as_bytes());
+            image.properties.insert(PANICS, &kernel.name, PropertyValue::Bytes(bytes));
+        }
+    }
+}
+
+/// Reads what rustc wrote.
+fn read_text(path: &Path) -> Result<String> {
+    Ok(String::from_utf8_lossy(&files::read(path)?).into_owned())
+}

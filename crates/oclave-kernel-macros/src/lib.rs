@@ -1,0 +1,421 @@
+//! The macros of `oclave-kernel`, which shows them to users.
+//!
+//! They have no dependencies: `oclave-build` compiles them by one call of rustc.
+#![forbid(unsafe_code)]
+
+extern crate proc_macro;
+
+use proc_macro::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenStream, TokenTree};
+
+/// Makes a function a kernel. See `oclave_kernel`.
+#[proc_macro_attribute]
+pub fn kernel(attributes: TokenStream, item: TokenStream) -> TokenStream {
+    match expand_kernel(attributes, &item) {
+        Ok(more) => item.into_iter().chain(more).collect(),
+        // The function itself stays, so that this is the only error.
+        Err(error) => item.into_iter().chain(error.tokens()).collect(),
+    }
+}
+
+/// Lets values of a struct be parameters and elements of memory of kernels. See `oclave_kernel`.
+#[proc_macro_derive(Data)]
+pub fn data(item: TokenStream) -> TokenStream {
+    expand_data(item).unwrap_or_else(|error| error.tokens())
+}
+
+/// What is wrong, and where.
+struct Wrong {
+    what: String,
+    span: Span,
+}
+
+type Expanded<T> = Result<T, Wrong>;
+
+fn wrong<T>(what: impl Into<String>, span: Span) -> Expanded<T> {
+    Err(Wrong { what: what.into(), span })
+}
+
+impl Wrong {
+    fn tokens(&self) -> TokenStream {
+        let mut message = Literal::string(&self.what);
+        message.set_span(self.span);
+        let argument = Group::new(Delimiter::Parenthesis, TokenTree::from(message).into());
+        let tokens = [
+            TokenTree::from(Ident::new("compile_error", self.span)),
+            Punct::new('!', Spacing::Alone).into(),
+            argument.into(),
+            Punct::new(';', Spacing::Alone).into(),
+        ];
+        let spanned = tokens.into_iter().map(|mut token| {
+            token.set_span(self.span);
+            token
+        });
+        spanned.collect()
+    }
+}
+
+/// A parameter of a kernel.
+struct Parameter {
+    name: String,
+    ty: TokenStream,
+}
+
+/// The head of a function.
+struct Head {
+    visibility: TokenStream,
+    name: Ident,
+    documentation: String,
+    parameters: Vec<Parameter>,
+}
+
+fn expand_kernel(attributes: TokenStream, item: &TokenStream) -> Expanded<TokenStream> {
+    let work_group = work_group(attributes)?;
+    let head = head(item)?;
+    let name = head.name.to_string();
+    let name = name.strip_prefix("r#").unwrap_or(&name);
+    let line = head.name.span().line();
+    let function = &head.name;
+    let mut arguments = String::new();
+    let mut descriptions = String::new();
+    let (mut shared, mut host_parameters, mut ranges, mut calls) =
+        (String::new(), String::new(), String::new(), String::new());
+    let mut count = "0".to_owned();
+    for (index, Parameter { name, ty }) in head.parameters.iter().enumerate() {
+        // The types come back as tokens, so that errors point to the source.
+        let parameter = format!("<__type{index}!() as ::oclave_kernel::__private::Parameter>");
+        arguments += &format!("unsafe {{ {parameter}::argument({count}) }},");
+        count += &format!("+ {parameter}::ARGUMENTS");
+        let text = spelled(ty);
+        descriptions += &format!(
+            "::oclave_kernel::__private::ParameterDescription::new({parameter}::KIND, {name:?}, {text:?}, {parameter}::TYPE),"
+        );
+        let parameter = format!("<__type{index}!() as ::oclave_kernel::__private::HostParameter>");
+        host_parameters += &format!("__{index}: {parameter}::Host<'_>,");
+        shared += &format!("let __{index} = {parameter}::share(__{index});");
+        ranges += &format!("{parameter}::range(&__{index}),");
+        calls += &format!("{parameter}::of(&__{index}, __work),");
+    }
+    let documentation = &head.documentation;
+    let device = format!(
+        "const _: () = {{
+            #[allow(unsafe_code)]
+            #[unsafe(export_name = \"__oclave_kernel_{name}\")]
+            extern \"C\" fn entry() {{ {function}({arguments}) }}
+            #[allow(unsafe_code)]
+            #[used]
+            #[unsafe(export_name = \"__oclave_description_{name}\")]
+            static DESCRIPTION: ::oclave_kernel::__private::KernelDescription =
+                ::oclave_kernel::__private::KernelDescription::new(
+                    {line}, {work_group}, file!(), {documentation:?}, &[{descriptions}],
+                );
+        }};"
+    );
+    // A type of the kernel's name: types and functions have names of their own.
+    let visibility = &head.visibility;
+    let host = format!(
+        "/// The kernel on the host.
+        #[allow(non_camel_case_types, missing_debug_implementations)]
+        {visibility} struct {function} {{}}
+        impl {function} {{
+            /// Runs the kernel on the host. Each parameter is given what its type takes there; `Item` takes the range.
+            #[allow(clippy::too_many_arguments)]
+            {visibility} fn run_on_host({host_parameters}) {{
+                {shared}
+                let __range = [{ranges}].into_iter().flatten().next();
+                ::oclave_kernel::__private::run(__range, &|__work| {{ {function}({calls}) }});
+            }}
+        }}"
+    );
+    let text = format!(
+        "::oclave_kernel::__device! {{ {device} }}
+         ::oclave_kernel::__host! {{ {host} }}"
+    );
+    let Ok(tokens) = text.parse::<TokenStream>() else {
+        return wrong("this kernel cannot be expanded; report it", head.name.span());
+    };
+    let tokens = with_types(tokens, &head.parameters);
+    Ok(tokens)
+}
+
+/// Replaces `__typeN!()` by the type of a parameter.
+fn with_types(tokens: TokenStream, parameters: &[Parameter]) -> TokenStream {
+    let mut new = Vec::new();
+    let mut tokens = tokens.into_iter();
+    while let Some(token) = tokens.next() {
+        match token {
+            TokenTree::Ident(ident) => {
+                let text = ident.to_string();
+                let number = text.strip_prefix("__type").and_then(|number| number.parse::<usize>().ok());
+                match number.and_then(|number| parameters.get(number)) {
+                    Some(parameter) => {
+                        tokens.next();
+                        tokens.next();
+                        new.extend(parameter.ty.clone());
+                    }
+                    None => new.push(ident.into()),
+                }
+            }
+            TokenTree::Group(group) => {
+                let mut inner = Group::new(group.delimiter(), with_types(group.stream(), parameters));
+                inner.set_span(group.span());
+                new.push(inner.into());
+            }
+            token => new.push(token),
+        }
+    }
+    new.into_iter().collect()
+}
+
+/// `work_group = [16, 16, 1]`.
+fn work_group(attributes: TokenStream) -> Expanded<String> {
+    let tokens: Vec<TokenTree> = attributes.into_iter().collect();
+    match tokens.as_slice() {
+        [] => Ok("[0; 3]".to_owned()),
+        [TokenTree::Ident(key), TokenTree::Punct(equals), TokenTree::Group(sizes)]
+            if key.to_string() == "work_group"
+                && equals.as_char() == '='
+                && sizes.delimiter() == Delimiter::Bracket =>
+        {
+            Ok(sizes.to_string())
+        }
+        [first, ..] => wrong("`#[kernel]` takes nothing, or `work_group = [x, y, z]`", first.span()),
+    }
+}
+
+fn head(item: &TokenStream) -> Expanded<Head> {
+    let mut tokens = item.clone().into_iter().peekable();
+    let mut documentation = String::new();
+    let mut visibility = Vec::new();
+    let mut last = Span::call_site();
+    let name = loop {
+        let Some(token) = tokens.next() else { return wrong("`#[kernel]` stands before a function", last) };
+        last = token.span();
+        match &token {
+            TokenTree::Punct(punct) if punct.as_char() == '#' => {
+                if let Some(TokenTree::Group(group)) = tokens.next() {
+                    documentation += &doc_line(group.stream());
+                }
+            }
+            TokenTree::Ident(ident) => match ident.to_string().as_str() {
+                "pub" => {
+                    visibility.push(token.clone());
+                    if let Some(TokenTree::Group(group)) = tokens.peek()
+                        && group.delimiter() == Delimiter::Parenthesis
+                    {
+                        visibility.extend(tokens.next());
+                    }
+                }
+                "fn" => match tokens.next() {
+                    Some(TokenTree::Ident(name)) => break name,
+                    _ => return wrong("a function without a name", last),
+                },
+                "unsafe" => {
+                    return wrong("a kernel is launched by safe code: write `unsafe` blocks inside it", last);
+                }
+                word @ ("async" | "const" | "extern") => {
+                    return wrong(format!("a kernel is no `{word} fn`"), last);
+                }
+                _ => return wrong("`#[kernel]` stands before a function", last),
+            },
+            _ => return wrong("`#[kernel]` stands before a function", last),
+        }
+    };
+    let parameters = match tokens.next() {
+        Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Parenthesis => group,
+        Some(other) => {
+            return wrong(
+                "a kernel has no parameters for types or lifetimes; call a generic function from it",
+                other.span(),
+            );
+        }
+        None => return wrong("a function without parameters", last),
+    };
+    match tokens.next() {
+        Some(TokenTree::Group(body)) if body.delimiter() == Delimiter::Brace => {}
+        Some(other) => {
+            return wrong("a kernel returns nothing; write results to `Out` or `Global`", other.span());
+        }
+        None => return wrong("a kernel has a body", last),
+    }
+    let mut found = Vec::new();
+    for parameter in split(parameters.stream()) {
+        found.push(self::parameter(parameter)?);
+    }
+    Ok(Head { visibility: visibility.into_iter().collect(), name, documentation, parameters: found })
+}
+
+/// The line of a `#[doc = "…"]`.
+fn doc_line(attribute: TokenStream) -> String {
+    let tokens: Vec<TokenTree> = attribute.into_iter().collect();
+    let [TokenTree::Ident(doc), TokenTree::Punct(_), TokenTree::Literal(text)] = tokens.as_slice() else {
+        return String::new();
+    };
+    if doc.to_string() != "doc" {
+        return String::new();
+    }
+    let text = text.to_string();
+    let text = text.strip_prefix('r').unwrap_or(&text).trim_matches('#');
+    let text = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text);
+    let text = text.replace("\\\"", "\"").replace("\\'", "'").replace("\\\\", "\\");
+    format!("{}\n", text.strip_prefix(' ').unwrap_or(&text))
+}
+
+/// Splits at commas that are not within brackets.
+fn split(tokens: TokenStream) -> Vec<Vec<TokenTree>> {
+    let (mut parts, mut part) = (Vec::new(), Vec::new());
+    let mut depth = 0_i32;
+    let mut previous = ' ';
+    for token in tokens {
+        let mut now = ' ';
+        if let TokenTree::Punct(punct) = &token {
+            now = punct.as_char();
+            match now {
+                '<' => depth += 1,
+                '>' if previous != '-' => depth -= 1,
+                ',' if depth <= 0 => {
+                    parts.push(std::mem::take(&mut part));
+                    previous = now;
+                    continue;
+                }
+                _ => {}
+            }
+        }
+        previous = now;
+        part.push(token);
+    }
+    if !part.is_empty() {
+        parts.push(part);
+    }
+    parts
+}
+
+fn parameter(tokens: Vec<TokenTree>) -> Expanded<Parameter> {
+    let span = tokens.first().map_or(Span::call_site(), TokenTree::span);
+    let is_colon = |token: &TokenTree| matches!(token, TokenTree::Punct(p) if p.as_char() == ':' && p.spacing() == Spacing::Alone);
+    let Some(at) = tokens.iter().position(is_colon) else {
+        return wrong("a parameter of a kernel has a name and a type", span);
+    };
+    let (pattern, ty) = tokens.split_at(at);
+    let names: Vec<String> = pattern
+        .iter()
+        .filter_map(|token| match token {
+            TokenTree::Ident(ident) => Some(ident.to_string()),
+            _ => None,
+        })
+        .filter(|name| name != "mut" && name != "ref")
+        .collect();
+    let is_name = |token: &TokenTree| matches!(token, TokenTree::Ident(_));
+    match (names.as_slice(), pattern.iter().all(is_name)) {
+        ([name], true) => Ok(Parameter { name: name.clone(), ty: ty.iter().skip(1).cloned().collect() }),
+        _ => wrong("a parameter of a kernel has a name, not a pattern", span),
+    }
+}
+
+/// A type as one would write it.
+fn spelled(ty: &TokenStream) -> String {
+    ty.to_string()
+        .replace(" <", "<")
+        .replace("< ", "<")
+        .replace(" >", ">")
+        .replace("& ", "&")
+        .replace(" ,", ",")
+}
+
+fn expand_data(item: TokenStream) -> Expanded<TokenStream> {
+    let mut tokens = item.into_iter().peekable();
+    let mut is_c = false;
+    let mut last = Span::call_site();
+    let name = loop {
+        let Some(token) = tokens.next() else { return wrong("`Data` is derived for structs", last) };
+        last = token.span();
+        match &token {
+            TokenTree::Punct(punct) if punct.as_char() == '#' => {
+                if let Some(TokenTree::Group(group)) = tokens.next() {
+                    let text = group.stream().to_string().replace(' ', "");
+                    is_c |= text == "repr(C)";
+                }
+            }
+            TokenTree::Ident(ident) => match ident.to_string().as_str() {
+                "struct" => match tokens.next() {
+                    Some(TokenTree::Ident(name)) => break name,
+                    _ => return wrong("a struct without a name", last),
+                },
+                "enum" | "union" => {
+                    return wrong("`Data` is derived for structs: any bytes must be a value", last);
+                }
+                _ => {}
+            },
+            _ => {}
+        }
+    };
+    if !is_c {
+        return wrong("`Data` needs `#[repr(C)]`, so that host and devices have one layout", name.span());
+    }
+    let fields = match tokens.next() {
+        Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Brace => split(group.stream()),
+        Some(other) => {
+            return wrong(
+                "`Data` is derived for structs with named fields, without parameters",
+                other.span(),
+            );
+        }
+        None => return wrong("a struct without fields", last),
+    };
+    let mut found: Vec<Parameter> = Vec::new();
+    for field in fields {
+        found.push(self::field(field)?);
+    }
+    let (mut checks, mut descriptions, mut sizes) = (String::new(), String::new(), "0".to_owned());
+    for (index, field) in found.iter().enumerate() {
+        let element = format!("<__type{index}!() as ::oclave_kernel::Element>");
+        checks += &format!("const {{ ::oclave_kernel::__private::is_data::<__type{index}!()>() }};");
+        sizes += &format!("+ ::core::mem::size_of::<__type{index}!()>()");
+        descriptions += &format!(
+            "::oclave_kernel::__private::FieldDescription::new({:?}, ::core::mem::offset_of!({name}, {}), {element}::DESCRIPTION),",
+            field.name.strip_prefix("r#").unwrap_or(&field.name),
+            field.name,
+        );
+    }
+    let text = format!(
+        "#[allow(unsafe_code)]
+        // SAFETY: all fields are `Data`, and there are no bytes between them, which is checked.
+        unsafe impl ::oclave_kernel::Element for {name} {{
+            const DESCRIPTION: &'static ::oclave_kernel::__private::TypeDescription = {{
+                {checks}
+                assert!({sizes} == ::core::mem::size_of::<{name}>(), \"a struct for kernels has no padding: add fields for it\");
+                const FIELDS: &[::oclave_kernel::__private::FieldDescription] = &[{descriptions}];
+                const STRUCTURE: ::oclave_kernel::__private::TypeDescription =
+                    ::oclave_kernel::__private::TypeDescription::structure::<{name}>({:?}, FIELDS);
+                &STRUCTURE
+            }};
+            const IS_ATOMIC: bool = false;
+        }}
+        #[allow(unsafe_code)]
+        // SAFETY: as above.
+        unsafe impl ::oclave_kernel::Data for {name} {{}}
+        ::oclave_kernel::__parameter!({name});",
+        name.to_string()
+    );
+    match text.parse::<TokenStream>() {
+        Ok(tokens) => Ok(with_types(tokens, &found)),
+        Err(_) => wrong("this struct cannot be described; report it", name.span()),
+    }
+}
+
+/// `pub name: Type`, attributes before it.
+fn field(tokens: Vec<TokenTree>) -> Expanded<Parameter> {
+    let mut rest = tokens.as_slice();
+    loop {
+        rest = match rest {
+            [TokenTree::Punct(punct), TokenTree::Group(_), more @ ..] if punct.as_char() == '#' => more,
+            [TokenTree::Ident(word), TokenTree::Group(group), more @ ..]
+                if word.to_string() == "pub" && group.delimiter() == Delimiter::Parenthesis =>
+            {
+                more
+            }
+            [TokenTree::Ident(word), more @ ..] if word.to_string() == "pub" => more,
+            _ => break,
+        };
+    }
+    parameter(rest.to_vec())
+}

@@ -1,0 +1,254 @@
+//! Kernels on the host, for tests.
+
+use core::marker::PhantomData;
+use core::mem::MaybeUninit;
+use std::boxed::Box;
+use std::sync::{Barrier, Mutex, PoisonError};
+use std::vec::Vec;
+
+use crate::{Data, Element, Global, Item, Local, Out};
+
+/// A range on the host.
+#[derive(Debug, Clone, Copy)]
+pub struct HostRange<const D: usize> {
+    global: [usize; 3],
+    local: Option<[usize; 3]>,
+}
+
+/// A size of `D` dimensions with 1 for the others.
+fn three<const D: usize>(size: [usize; D]) -> [usize; 3] {
+    let mut all = [1; 3];
+    all.iter_mut().zip(size).for_each(|(to, size)| *to = size);
+    all
+}
+
+impl<const D: usize> HostRange<D> {
+    /// A range whose work-groups have one work-item each. They run one after another.
+    pub fn new(global: [usize; D]) -> Self {
+        Self { global: three(global), local: None }
+    }
+
+    /// A range with work-groups, each work-item of which is a thread. The sizes of work-groups divide
+    /// those of the range.
+    ///
+    /// # Panics
+    /// If they do not.
+    pub fn with_groups(global: [usize; D], local: [usize; D]) -> Self {
+        let (global, local) = (three(global), three(local));
+        let fits = global.iter().zip(&local).all(|(global, local)| *local > 0 && global % local == 0);
+        assert!(fits, "work-groups of {local:?} do not divide a range of {global:?}");
+        Self { global, local: Some(local) }
+    }
+}
+
+/// A range of any dimensions.
+#[derive(Debug, Clone, Copy)]
+pub struct Range {
+    global: [usize; 3],
+    local: [usize; 3],
+    has_groups: bool,
+}
+
+/// A work-item while it runs.
+#[derive(Debug)]
+pub struct Work {
+    item: Item<3>,
+    number: usize,
+    group: usize,
+}
+
+/// Local memory of one parameter: that of the work-group that runs.
+#[derive(Debug)]
+pub struct LocalMemory<T> {
+    len: usize,
+    memory: Mutex<(usize, Vec<MaybeUninit<T>>)>,
+}
+
+/// Memory that work-items share, as they reach it.
+#[derive(Debug)]
+pub struct Shared<T> {
+    first: *mut T,
+    len: usize,
+}
+
+// SAFETY: work-items access elements by volatile accesses or their own one; as on a device.
+unsafe impl<T: Send + Sync> Sync for Shared<T> {}
+
+/// A parameter on the host.
+pub trait HostParameter: Sized {
+    /// What `run_on_host` takes.
+    type Host<'h>;
+    /// What all work-items share.
+    type Shared: Sync;
+
+    /// Begins a run. What is given must live until its end: `run_on_host` holds it.
+    fn share(given: Self::Host<'_>) -> Self::Shared;
+
+    /// The range, of the parameter that has it.
+    fn range(_: &Self::Shared) -> Option<Range> {
+        None
+    }
+
+    /// The parameter of a work-item.
+    fn of(shared: &Self::Shared, work: &Work) -> Self;
+}
+
+impl<const D: usize> HostParameter for Item<D> {
+    type Host<'h> = HostRange<D>;
+    type Shared = HostRange<D>;
+
+    fn share(given: HostRange<D>) -> HostRange<D> {
+        given
+    }
+
+    fn range(shared: &HostRange<D>) -> Option<Range> {
+        Some(Range {
+            global: shared.global,
+            local: shared.local.unwrap_or([1; 3]),
+            has_groups: shared.local.is_some(),
+        })
+    }
+
+    fn of(_: &HostRange<D>, work: &Work) -> Self {
+        let Item { global_id, global_size, local_id, local_size, group_id, group_count, barrier } = work.item;
+        Self { global_id, global_size, local_id, local_size, group_id, group_count, barrier }
+    }
+}
+
+macro_rules! values {
+    ($($ty:ty),*) => {$(
+        impl HostParameter for $ty {
+            type Host<'h> = $ty;
+            type Shared = $ty;
+
+            fn share(given: $ty) -> $ty {
+                given
+            }
+
+            fn of(shared: &$ty, _: &Work) -> Self {
+                *shared
+            }
+        }
+    )*};
+}
+
+values!(i8, u8, i16, u16, i32, u32, i64, u64, f32, f64);
+
+impl<T: Data, const N: usize> HostParameter for [T; N] {
+    type Host<'h> = [T; N];
+    type Shared = [T; N];
+
+    fn share(given: [T; N]) -> [T; N] {
+        given
+    }
+
+    fn of(shared: &[T; N], _: &Work) -> Self {
+        *shared
+    }
+}
+
+impl<T: Element + Send + Sync> HostParameter for &[T] {
+    type Host<'h> = &'h [T];
+    type Shared = Shared<T>;
+
+    fn share(given: &[T]) -> Shared<T> {
+        Shared { first: given.as_ptr().cast_mut(), len: given.len() }
+    }
+
+    fn of(shared: &Shared<T>, _: &Work) -> Self {
+        // SAFETY: kernels take slices of any lifetime, so they keep none of them; the memory lives while they run.
+        unsafe { core::slice::from_raw_parts(shared.first, shared.len) }
+    }
+}
+
+impl<T: Data> HostParameter for Out<T> {
+    type Host<'h> = &'h mut [T];
+    type Shared = Shared<T>;
+
+    fn share(given: &mut [T]) -> Shared<T> {
+        Shared { first: given.as_mut_ptr(), len: given.len() }
+    }
+
+    fn of(shared: &Shared<T>, work: &Work) -> Self {
+        assert!(work.number < shared.len, "the range has more work-items than an `Out` has elements");
+        // SAFETY: in bounds, and each work-item has another number.
+        Self { element: unsafe { shared.first.add(work.number) } }
+    }
+}
+
+impl<T: Data> HostParameter for Global<T> {
+    type Host<'h> = &'h mut [T];
+    type Shared = Shared<T>;
+
+    fn share(given: &mut [T]) -> Shared<T> {
+        Shared { first: given.as_mut_ptr(), len: given.len() }
+    }
+
+    fn of(shared: &Shared<T>, _: &Work) -> Self {
+        Self { first: shared.first, len: shared.len, of: PhantomData }
+    }
+}
+
+impl<T: Data> HostParameter for Local<T> {
+    type Host<'h> = usize;
+    type Shared = LocalMemory<T>;
+
+    fn share(given: usize) -> LocalMemory<T> {
+        LocalMemory { len: given, memory: Mutex::new((usize::MAX, Vec::new())) }
+    }
+
+    fn of(shared: &LocalMemory<T>, work: &Work) -> Self {
+        let mut memory = shared.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        if memory.0 != work.group {
+            // Work-groups run one after another.
+            *memory = (work.group, (0..shared.len).map(|_| MaybeUninit::zeroed()).collect());
+        }
+        Self { first: memory.1.as_mut_ptr().cast(), len: shared.len, of: PhantomData }
+    }
+}
+
+/// Runs all work-items.
+///
+/// # Panics
+/// If no parameter has the range, and where the kernel panics.
+pub fn run(range: Option<Range>, kernel: &(dyn Fn(&Work) + Sync)) {
+    let Range { global, local, has_groups } =
+        range.expect("a kernel that runs on the host has a parameter `Item`");
+    let count = [0, 1, 2].map(|axis| global[axis] / local[axis].max(1));
+    let mut group = 0;
+    for group_id in places(count) {
+        let size: usize = local.iter().product();
+        let barrier: Option<&'static Barrier> = has_groups.then(|| &*Box::leak(Box::new(Barrier::new(size))));
+        let work = |local_id: [usize; 3]| {
+            let global_id = [0, 1, 2].map(|axis| group_id[axis] * local[axis] + local_id[axis]);
+            let number = (global_id[2] * global[1] + global_id[1]) * global[0] + global_id[0];
+            let item = Item {
+                global_id,
+                global_size: global,
+                local_id,
+                local_size: local,
+                group_id,
+                group_count: count,
+                barrier,
+            };
+            Work { item, number, group }
+        };
+        if has_groups {
+            std::thread::scope(|scope| {
+                for local_id in places(local) {
+                    let work = work(local_id);
+                    scope.spawn(move || kernel(&work));
+                }
+            });
+        } else {
+            places(local).for_each(|local_id| kernel(&work(local_id)));
+        }
+        group += 1;
+    }
+}
+
+/// All places of a size, the first axis fastest.
+fn places(size: [usize; 3]) -> impl Iterator<Item = [usize; 3]> {
+    let [x, y, z] = size;
+    (0..z).flat_map(move |k| (0..y).flat_map(move |j| (0..x).map(move |i| [i, j, k])))
+}

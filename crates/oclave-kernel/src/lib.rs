@@ -1,0 +1,107 @@
+//! Kernels in Rust for OpenCL devices.
+//!
+//! ```
+//! use oclave_kernel::{Item, Out, kernel};
+//!
+//! /// `y += a * x`, an element a work-item.
+//! #[kernel]
+//! pub fn saxpy(item: Item<1>, a: f32, x: &[f32], mut y: Out<f32>) {
+//!     *y += a * x[item.global_id()[0]];
+//! }
+//!
+//! // On the host, for a test.
+//! let (x, mut y) = ([1.0, 2.0, 3.0], [1.0; 3]);
+//! saxpy::run_on_host(oclave_kernel::HostRange::new([3]), 2.0, &x, &mut y);
+//! assert_eq!(y, [3.0, 5.0, 7.0]);
+//! ```
+//! `oclave-build` compiles a file with kernels for devices with the stable rustc
+//! (`oclave_build::compile(&["kernels/saxpy.rs"])`), and writes typed functions that launch them.
+//!
+//! # Parameters
+//! | type | on the device | given by the host | on the host: `run_on_host` |
+//! |---|---|---|---|
+//! | [`Item<D>`](Item) | ids and sizes, barriers | nothing | [`HostRange<D>`](HostRange) |
+//! | numbers, arrays, structs that are [`Data`] | a value | a value | a value |
+//! | `&[T]` | memory that nobody writes meanwhile | memory | a slice |
+//! | [`Out<T>`](Out) | the work-item's own element | memory of at least as many elements as work-items | a mutable slice |
+//! | [`Global<T>`](Global) | memory for all, by `get` and `set` | memory | a mutable slice |
+//! | `&[AtomicU32]`, [`AtomicI32`](core::sync::atomic::AtomicI32) | memory for all, by atomic accesses | memory of `u32`, `i32` | a slice |
+//! | [`Local<T>`](Local) | memory of a work-group | its number of elements | its number of elements |
+//!
+//! # Safety
+//! A kernel without `unsafe` reads and writes only its arguments, whatever they and the range are:
+//! every access is checked. A check that fails is a panic, as everywhere in Rust. It ends the
+//! work-item, and the next wait of the host returns an error with the message and its place.
+//!
+//! Several work-items may access one element of a [`Global`] or [`Local`] at the same time. A `get`
+//! then returns what some work-item wrote, or what was there before. Of elements larger than 32 bits
+//! it may return parts of several values.
+#![no_std]
+
+#[cfg(not(oclave_device))]
+extern crate std;
+
+mod data;
+mod description;
+#[cfg(not(oclave_device))]
+mod host;
+mod item;
+mod math;
+mod memory;
+mod parameter;
+
+pub use data::{Data, Element};
+#[cfg(not(oclave_device))]
+pub use host::HostRange;
+pub use item::Item;
+pub use math::MathExt;
+pub use memory::{Global, Local, Out};
+pub use oclave_kernel_macros::{Data, kernel};
+
+/// For the macros.
+#[doc(hidden)]
+pub mod __private {
+    pub use crate::description::{
+        FieldDescription, KernelDescription, ParameterDescription, TypeDescription,
+    };
+    #[cfg(not(oclave_device))]
+    pub use crate::host::{HostParameter, Work, run};
+    pub use crate::parameter::Parameter;
+    #[cfg(oclave_device)]
+    pub use crate::parameter::bytes_argument;
+
+    /// Only compiles for [`Data`](crate::Data).
+    pub const fn is_data<T: crate::Data>() {}
+}
+
+/// Code for devices only.
+#[cfg(oclave_device)]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __device {
+    ($($tokens:tt)*) => { $($tokens)* };
+}
+
+/// Code for devices only.
+#[cfg(not(oclave_device))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __device {
+    ($($tokens:tt)*) => {};
+}
+
+/// Code for the host only.
+#[cfg(oclave_device)]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __host {
+    ($($tokens:tt)*) => {};
+}
+
+/// Code for the host only.
+#[cfg(not(oclave_device))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __host {
+    ($($tokens:tt)*) => { $($tokens)* };
+}

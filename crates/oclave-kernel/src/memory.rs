@@ -1,0 +1,142 @@
+//! Memory that work-items write.
+
+use core::fmt;
+use core::marker::PhantomData;
+use core::ops::{Deref, DerefMut};
+
+use crate::Data;
+
+/// The work-item's own element of memory: that of its number in the range.
+///
+/// A range with more work-items than the memory has elements is a panic of those without one.
+pub struct Out<T: Data> {
+    pub(crate) element: *mut T,
+}
+
+impl<T: Data> Deref for Out<T> {
+    type Target = T;
+
+    #[inline(always)]
+    fn deref(&self) -> &T {
+        // SAFETY: the element is in bounds, which was checked when this was made, and of no other work-item.
+        unsafe { &*self.element }
+    }
+}
+
+impl<T: Data> DerefMut for Out<T> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: as for `deref`.
+        unsafe { &mut *self.element }
+    }
+}
+
+impl<T: Data + fmt::Debug> fmt::Debug for Out<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Out").field(&**self).finish()
+    }
+}
+
+macro_rules! shared {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        pub struct $name<T: Data> {
+            pub(crate) first: *mut T,
+            pub(crate) len: usize,
+            pub(crate) of: PhantomData<T>,
+        }
+
+        impl<T: Data> Clone for $name<T> {
+            #[inline(always)]
+            fn clone(&self) -> Self {
+                *self
+            }
+        }
+
+        impl<T: Data> Copy for $name<T> {}
+
+        impl<T: Data> $name<T> {
+            /// How many elements.
+            #[inline(always)]
+            pub const fn len(&self) -> usize {
+                self.len
+            }
+
+            /// Whether there are none.
+            #[inline(always)]
+            pub const fn is_empty(&self) -> bool {
+                self.len == 0
+            }
+
+            /// An element.
+            ///
+            /// # Panics
+            /// If there is none at `index`.
+            #[inline(always)]
+            #[track_caller]
+            pub fn get(&self, index: usize) -> T {
+                let element = self.element(index);
+                // SAFETY: in bounds. Each access is one: other work-items may write meanwhile, and any bytes are a `T`.
+                unsafe { element.read_volatile() }
+            }
+
+            /// Changes an element.
+            ///
+            /// # Panics
+            /// If there is none at `index`.
+            #[inline(always)]
+            #[track_caller]
+            pub fn set(&self, index: usize, value: T) {
+                let element = self.element(index);
+                // SAFETY: as for `get`; nobody has references to elements.
+                unsafe { element.write_volatile(value) }
+            }
+
+            /// Changes an element and returns what was there. This is no atomic access.
+            ///
+            /// # Panics
+            /// If there is none at `index`.
+            #[inline(always)]
+            #[track_caller]
+            pub fn swap(&self, index: usize, value: T) -> T {
+                let before = self.get(index);
+                self.set(index, value);
+                before
+            }
+
+            #[inline(always)]
+            #[track_caller]
+            fn element(&self, index: usize) -> *mut T {
+                if index >= self.len {
+                    out_of_bounds(index, self.len);
+                }
+                // SAFETY: in bounds.
+                unsafe { self.first.add(index) }
+            }
+        }
+
+        impl<T: Data> fmt::Debug for $name<T> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_struct(stringify!($name)).field("len", &self.len).finish_non_exhaustive()
+            }
+        }
+    };
+}
+
+shared! {
+    /// Memory that all work-items read and write. There are no references to its elements.
+    Global
+}
+
+shared! {
+    /// Memory of a work-group. It begins with any values.
+    Local
+}
+
+/// As a slice says it.
+#[cold]
+#[inline(never)]
+#[track_caller]
+fn out_of_bounds(index: usize, len: usize) -> ! {
+    panic!("index out of bounds: the len is {len} but the index is {index}")
+}

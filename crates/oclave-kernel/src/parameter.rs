@@ -1,0 +1,244 @@
+//! Parameters of kernels, as devices get them.
+
+use crate::description::TypeDescription;
+use crate::{Data, Element, Global, Item, Local, Out};
+
+/// The type of a parameter.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no parameter of a kernel",
+    note = "parameters are `Item`, numbers, structs with `#[derive(Data)]`, slices `&[T]`, `Out`, `Global` and `Local`"
+)]
+pub trait Parameter: Sized {
+    /// Number of the kind in descriptions.
+    const KIND: u32;
+    /// How many arguments it has.
+    const ARGUMENTS: u32;
+    /// The type of the value, or of its elements.
+    const TYPE: &'static TypeDescription;
+
+    /// The parameter whose first argument has a number.
+    ///
+    /// # Safety
+    /// Called once a work-item, by the kernel itself, with the number of an argument of this type.
+    #[cfg(oclave_device)]
+    unsafe fn argument(index: u32) -> Self;
+}
+
+/// What only the lowering to SPIR-V knows.
+#[cfg(oclave_device)]
+pub(crate) mod device {
+    unsafe extern "C" {
+        #[link_name = "__oclave_argument_global"]
+        pub(super) safe fn argument_global(index: u32) -> *mut u8;
+        #[link_name = "__oclave_argument_local"]
+        pub(super) safe fn argument_local(index: u32) -> *mut u8;
+        #[link_name = "__oclave_argument_bytes"]
+        pub(super) safe fn argument_bytes(index: u32) -> *const u8;
+        #[link_name = "__oclave_argument_u64"]
+        pub(super) safe fn argument_u64(index: u32) -> u64;
+        #[link_name = "__oclave_argument_u32"]
+        pub(super) safe fn argument_u32(index: u32) -> u32;
+        #[link_name = "__oclave_argument_u16"]
+        pub(super) safe fn argument_u16(index: u32) -> u16;
+        #[link_name = "__oclave_argument_u8"]
+        pub(super) safe fn argument_u8(index: u32) -> u8;
+        #[link_name = "__oclave_argument_f32"]
+        pub(super) safe fn argument_f32(index: u32) -> f32;
+        #[link_name = "__oclave_argument_f64"]
+        pub(super) safe fn argument_f64(index: u32) -> f64;
+        #[link_name = "__oclave_global_id"]
+        pub(super) safe fn global_id(axis: u32) -> usize;
+        #[link_name = "__oclave_global_size"]
+        pub(super) safe fn global_size(axis: u32) -> usize;
+        #[link_name = "__oclave_local_id"]
+        pub(super) safe fn local_id(axis: u32) -> usize;
+        #[link_name = "__oclave_local_size"]
+        pub(super) safe fn local_size(axis: u32) -> usize;
+        #[link_name = "__oclave_group_id"]
+        pub(super) safe fn group_id(axis: u32) -> usize;
+        #[link_name = "__oclave_group_count"]
+        pub(super) safe fn group_count(axis: u32) -> usize;
+        #[link_name = "__oclave_global_linear_id"]
+        pub(super) safe fn global_linear_id() -> usize;
+        #[link_name = "__oclave_barrier"]
+        pub(crate) safe fn barrier();
+    }
+}
+
+/// A type without values in memory, for `Item`.
+const NOTHING: &TypeDescription = &TypeDescription::scalar::<u8>(1);
+
+impl<const D: usize> Parameter for Item<D> {
+    const KIND: u32 = 0;
+    const ARGUMENTS: u32 = 0;
+    const TYPE: &'static TypeDescription = NOTHING;
+
+    #[cfg(oclave_device)]
+    #[inline(always)]
+    unsafe fn argument(_: u32) -> Self {
+        // All at once: what is not used costs nothing, and the calls of a loop would keep values from staying in
+        // registers.
+        Self {
+            global_id: [device::global_id(0), device::global_id(1), device::global_id(2)],
+            global_size: [device::global_size(0), device::global_size(1), device::global_size(2)],
+            local_id: [device::local_id(0), device::local_id(1), device::local_id(2)],
+            local_size: [device::local_size(0), device::local_size(1), device::local_size(2)],
+            group_id: [device::group_id(0), device::group_id(1), device::group_id(2)],
+            group_count: [device::group_count(0), device::group_count(1), device::group_count(2)],
+        }
+    }
+}
+
+macro_rules! scalars {
+    ($($ty:ty: $function:ident),*) => {$(
+        impl Parameter for $ty {
+            const KIND: u32 = 1;
+            const ARGUMENTS: u32 = 1;
+            const TYPE: &'static TypeDescription = <$ty as Element>::DESCRIPTION;
+
+            #[cfg(oclave_device)]
+            #[inline(always)]
+            unsafe fn argument(index: u32) -> Self {
+                device::$function(index) as $ty
+            }
+        }
+    )*};
+}
+
+scalars!(
+    i8: argument_u8, u8: argument_u8, i16: argument_u16, u16: argument_u16, i32: argument_u32, u32: argument_u32,
+    i64: argument_u64, u64: argument_u64, f32: argument_f32, f64: argument_f64
+);
+
+/// A value that is passed as bytes.
+///
+/// # Safety
+/// As [`Parameter::argument`].
+#[cfg(oclave_device)]
+#[inline(always)]
+pub unsafe fn bytes_argument<T: Data>(index: u32) -> T {
+    // SAFETY: the argument is a value of this type.
+    unsafe { device::argument_bytes(index).cast::<T>().read() }
+}
+
+impl<T: Data, const N: usize> Parameter for [T; N] {
+    const KIND: u32 = 1;
+    const ARGUMENTS: u32 = 1;
+    const TYPE: &'static TypeDescription = <[T; N] as Element>::DESCRIPTION;
+
+    #[cfg(oclave_device)]
+    #[inline(always)]
+    unsafe fn argument(index: u32) -> Self {
+        // SAFETY: as this function.
+        unsafe { bytes_argument(index) }
+    }
+}
+
+/// Makes a type that is [`Data`] a parameter.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __parameter {
+    ($ty:ty) => {
+        $crate::__device! {
+            #[allow(unsafe_code)]
+            impl $crate::__private::Parameter for $ty {
+                const KIND: u32 = 1;
+                const ARGUMENTS: u32 = 1;
+                const TYPE: &'static $crate::__private::TypeDescription = <$ty as $crate::Element>::DESCRIPTION;
+
+                #[inline(always)]
+                unsafe fn argument(index: u32) -> Self {
+                    // SAFETY: as this function.
+                    unsafe { $crate::__private::bytes_argument(index) }
+                }
+            }
+        }
+        $crate::__host! {
+            impl $crate::__private::Parameter for $ty {
+                const KIND: u32 = 1;
+                const ARGUMENTS: u32 = 1;
+                const TYPE: &'static $crate::__private::TypeDescription = <$ty as $crate::Element>::DESCRIPTION;
+            }
+
+            impl $crate::__private::HostParameter for $ty {
+                type Host<'h> = $ty;
+                type Shared = $ty;
+
+                fn share(given: $ty) -> $ty {
+                    given
+                }
+
+                fn of(shared: &$ty, _: &$crate::__private::Work) -> Self {
+                    *shared
+                }
+            }
+        }
+    };
+}
+
+impl<T: Element> Parameter for &[T] {
+    const KIND: u32 = if T::IS_ATOMIC { 3 } else { 2 };
+    const ARGUMENTS: u32 = 2;
+    const TYPE: &'static TypeDescription = T::DESCRIPTION;
+
+    #[cfg(oclave_device)]
+    #[inline(always)]
+    unsafe fn argument(index: u32) -> Self {
+        let len = device::argument_u64(index + 1) as usize;
+        let first = device::argument_global(index).cast::<T>();
+        // SAFETY: the host passes memory with so many elements, and no null pointer for a slice.
+        unsafe { core::slice::from_raw_parts(first, len) }
+    }
+}
+
+impl<T: Data> Parameter for Out<T> {
+    const KIND: u32 = 4;
+    const ARGUMENTS: u32 = 2;
+    const TYPE: &'static TypeDescription = T::DESCRIPTION;
+
+    #[cfg(oclave_device)]
+    #[inline(always)]
+    unsafe fn argument(index: u32) -> Self {
+        let len = device::argument_u64(index + 1) as usize;
+        let id = device::global_linear_id();
+        if id >= len {
+            out_is_too_short();
+        }
+        // SAFETY: in bounds of what the host passes.
+        Self { element: unsafe { device::argument_global(index).cast::<T>().add(id) } }
+    }
+}
+
+/// The lowering knows the message by this name, and takes the kernel's own line for the place.
+#[cfg(oclave_device)]
+#[cold]
+#[inline(never)]
+fn out_is_too_short() -> ! {
+    panic!("the range has more work-items than an `Out` has elements")
+}
+
+impl<T: Data> Parameter for Global<T> {
+    const KIND: u32 = 3;
+    const ARGUMENTS: u32 = 2;
+    const TYPE: &'static TypeDescription = T::DESCRIPTION;
+
+    #[cfg(oclave_device)]
+    #[inline(always)]
+    unsafe fn argument(index: u32) -> Self {
+        let len = device::argument_u64(index + 1) as usize;
+        Self { first: device::argument_global(index).cast(), len, of: core::marker::PhantomData }
+    }
+}
+
+impl<T: Data> Parameter for Local<T> {
+    const KIND: u32 = 5;
+    const ARGUMENTS: u32 = 2;
+    const TYPE: &'static TypeDescription = T::DESCRIPTION;
+
+    #[cfg(oclave_device)]
+    #[inline(always)]
+    unsafe fn argument(index: u32) -> Self {
+        let len = device::argument_u64(index + 1) as usize;
+        Self { first: device::argument_local(index).cast(), len, of: core::marker::PhantomData }
+    }
+}

@@ -1,0 +1,333 @@
+//! The kernels of a program: entry points and their descriptions, both made by `oclave-kernel`.
+
+use crate::llvm::metadata::Place;
+use crate::memory::Image;
+use crate::program::{Program, Symbol};
+use crate::{Error, Result};
+
+/// The prefix of the symbols of kernels.
+pub(crate) const ENTRY: &str = "__oclave_kernel_";
+/// The prefix of the symbols of their descriptions.
+const DESCRIPTION: &str = "__oclave_description_";
+/// The prefix of functions that only the lowering knows.
+pub(crate) const INTRINSIC: &str = "__oclave_";
+/// The version of descriptions that this crate reads.
+const VERSION: u64 = 1;
+/// Types may nest so deep.
+const DEEPEST: u32 = 32;
+
+/// A kernel.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Kernel {
+    /// Name of the entry point.
+    pub name: String,
+    /// Where it is declared.
+    pub place: Place,
+    /// Its documentation.
+    pub documentation: String,
+    /// Parameters, those that are passed for the length of slices included.
+    pub parameters: Vec<Parameter>,
+    /// Work-items of a work-group, where the kernel demands them.
+    pub work_group_size: Option<[u32; 3]>,
+    pub(crate) symbol: Symbol,
+}
+
+impl Kernel {
+    /// Which of the texts defines it.
+    pub fn text(&self) -> usize {
+        self.symbol.module
+    }
+
+    /// What tells the kernel in the note of a panic.
+    pub fn panic_id(&self) -> u64 {
+        crate::lower::panics::kernel_id(&self.symbol.name)
+    }
+}
+
+/// A parameter.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Parameter {
+    /// As in the source. The length of a slice has the name of the slice and `_len`.
+    pub name: String,
+    /// The type as in the source.
+    pub text: String,
+    /// What is passed.
+    pub kind: ParameterKind,
+    /// Type of the value, or of the elements.
+    pub ty: TypeDescription,
+}
+
+/// What is passed for a parameter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ParameterKind {
+    /// A value.
+    Value,
+    /// Memory that the kernel reads.
+    Read,
+    /// Memory that the kernel reads and writes.
+    Write,
+    /// Memory of which each work-item has one element. Its length is that of the range.
+    Out,
+    /// Local memory.
+    Local,
+    /// The number of elements of the parameter before it.
+    Length,
+}
+
+/// A scalar type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum Scalar {
+    I8,
+    U8,
+    I16,
+    U16,
+    I32,
+    U32,
+    I64,
+    U64,
+    F32,
+    F64,
+}
+
+impl Scalar {
+    /// In the order of their numbers in descriptions.
+    const ALL: [Self; 10] = [
+        Self::I8,
+        Self::U8,
+        Self::I16,
+        Self::U16,
+        Self::I32,
+        Self::U32,
+        Self::I64,
+        Self::U64,
+        Self::F32,
+        Self::F64,
+    ];
+
+    /// Size in bits.
+    pub fn bits(self) -> u32 {
+        match self {
+            Self::I8 | Self::U8 => 8,
+            Self::I16 | Self::U16 => 16,
+            Self::I32 | Self::U32 | Self::F32 => 32,
+            Self::I64 | Self::U64 | Self::F64 => 64,
+        }
+    }
+
+    /// OpenCL's name.
+    pub fn opencl_name(self) -> &'static str {
+        match self {
+            Self::I8 => "char",
+            Self::U8 => "uchar",
+            Self::I16 => "short",
+            Self::U16 => "ushort",
+            Self::I32 => "int",
+            Self::U32 => "uint",
+            Self::I64 => "long",
+            Self::U64 => "ulong",
+            Self::F32 => "float",
+            Self::F64 => "double",
+        }
+    }
+}
+
+/// The type of a value in memory.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TypeDescription {
+    /// A scalar.
+    Scalar(Scalar),
+    /// An array.
+    Array(Box<TypeDescription>, u64),
+    /// A struct.
+    Struct {
+        /// As in the source.
+        name: String,
+        /// In order of their offsets.
+        fields: Vec<Field>,
+        /// Size in bytes.
+        size: u64,
+        /// Alignment in bytes.
+        align: u64,
+    },
+}
+
+/// A field of a struct.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Field {
+    /// As in the source.
+    pub name: String,
+    /// From the begin of the struct, in bytes.
+    pub offset: u64,
+    /// Its type.
+    pub ty: TypeDescription,
+}
+
+impl TypeDescription {
+    /// Size in bytes.
+    pub fn size(&self) -> u64 {
+        match self {
+            Self::Scalar(scalar) => u64::from(scalar.bits() / 8),
+            Self::Array(element, count) => element.size().saturating_mul(*count),
+            Self::Struct { size, .. } => *size,
+        }
+    }
+
+    /// Alignment in bytes.
+    pub fn align(&self) -> u64 {
+        match self {
+            Self::Scalar(scalar) => u64::from(scalar.bits() / 8),
+            Self::Array(element, _) => element.align(),
+            Self::Struct { align, .. } => *align,
+        }
+    }
+}
+
+/// Finds the kernels of a program.
+pub(crate) fn find(program: &Program) -> Result<Vec<Kernel>> {
+    let mut kernels = Vec::new();
+    for (symbol, _) in program.functions_with(ENTRY) {
+        let name = symbol.name.strip_prefix(ENTRY).unwrap_or_default().to_owned();
+        let reader = Reader { program, module: symbol.module };
+        let kernel = reader.kernel(&name, symbol.clone()).ok_or_else(|| {
+            Error::Link(format!(
+                "the kernel `{name}` has no description that this version reads; use the version of oclave-kernel that \
+                 belongs to this oclave-build"
+            ))
+        })?;
+        kernels.push(kernel);
+    }
+    kernels.sort_by(|a, b| (&a.place.file, a.place.line).cmp(&(&b.place.file, b.place.line)));
+    Ok(kernels)
+}
+
+struct Reader<'p> {
+    program: &'p Program,
+    module: usize,
+}
+
+/// A place in the bytes of a constant.
+struct At {
+    image: Image,
+    offset: u64,
+}
+
+impl At {
+    fn number(&self, offset: u64, bytes: u64) -> Option<u64> {
+        self.image.number(self.offset.checked_add(offset)?, bytes)
+    }
+}
+
+impl Reader<'_> {
+    /// What a reference at an offset refers to, and the length of a slice or string. Of the two words
+    /// of such a reference, one is an address.
+    fn follow(&self, at: &At, offset: u64) -> Option<(At, u64)> {
+        let start = at.offset.checked_add(offset)?;
+        let (address, length) = match at.image.addresses.get(&start) {
+            Some(address) => (Some(address), at.number(offset.checked_add(8)?, 8)?),
+            None => match at.image.addresses.get(&start.checked_add(8)?) {
+                Some(address) => (Some(address), at.number(offset, 8)?),
+                // An empty slice has an address that is no variable.
+                None => (None, 0),
+            },
+        };
+        let Some((symbol, offset)) = address else {
+            return Some((At { image: Image::default(), offset: 0 }, 0));
+        };
+        let image = Image::of_global(self.program, symbol.module, &symbol.name).ok()?;
+        Some((At { image, offset: *offset }, length))
+    }
+
+    fn text(&self, at: &At, offset: u64) -> Option<String> {
+        let (target, length) = self.follow(at, offset)?;
+        let start = usize::try_from(target.offset).ok()?;
+        let bytes = target.image.bytes.get(start..start.checked_add(usize::try_from(length).ok()?)?)?;
+        Some(String::from_utf8_lossy(bytes).into_owned())
+    }
+
+    fn kernel(&self, name: &str, symbol: Symbol) -> Option<Kernel> {
+        let image = Image::of_global(self.program, self.module, &format!("{DESCRIPTION}{name}")).ok()?;
+        let at = At { image, offset: 0 };
+        if at.number(0, 4)? != VERSION {
+            return None;
+        }
+        let line = u32::try_from(at.number(4, 4)?).ok()?;
+        let size = |axis: u64| u32::try_from(at.number(8 + 4 * axis, 4)?).ok();
+        let work_group_size = [size(0)?, size(1)?, size(2)?];
+        let file = self.text(&at, 24)?;
+        let documentation = self.text(&at, 40)?;
+        let (first, count) = self.follow(&at, 56)?;
+        let mut parameters = Vec::new();
+        for index in 0..count.min(1 << 12) {
+            self.parameter(
+                &At { image: first.image.clone(), offset: first.offset + index * 64 },
+                &mut parameters,
+            )?;
+        }
+        Some(Kernel {
+            name: name.to_owned(),
+            place: Place { file, line, column: 0 },
+            documentation,
+            parameters,
+            work_group_size: (work_group_size != [0; 3]).then_some(work_group_size),
+            symbol,
+        })
+    }
+
+    /// A parameter of the source: nothing for `Item`, two of the kernel for a slice.
+    fn parameter(&self, at: &At, parameters: &mut Vec<Parameter>) -> Option<()> {
+        let name = self.text(at, 8)?;
+        let text = self.text(at, 24)?;
+        let kind = match at.number(0, 4)? {
+            0 => return Some(()),
+            1 => ParameterKind::Value,
+            2 => ParameterKind::Read,
+            3 => ParameterKind::Write,
+            4 => ParameterKind::Out,
+            5 => ParameterKind::Local,
+            _ => return None,
+        };
+        let (target, _) = self.follow(at, 40)?;
+        let ty = self.ty(&target, 0)?;
+        parameters.push(Parameter { name: name.clone(), text, kind, ty });
+        if kind != ParameterKind::Value {
+            parameters.push(Parameter {
+                name: format!("{name}_len"),
+                text: "usize".to_owned(),
+                kind: ParameterKind::Length,
+                ty: TypeDescription::Scalar(Scalar::U64),
+            });
+        }
+        Some(())
+    }
+
+    fn ty(&self, at: &At, depth: u32) -> Option<TypeDescription> {
+        if depth > DEEPEST {
+            return None;
+        }
+        let (kind, scalar) = (at.number(0, 4)?, at.number(4, 4)?);
+        let (count, size, align) = (at.number(8, 8)?, at.number(16, 8)?, at.number(24, 8)?);
+        Some(match kind {
+            0 => TypeDescription::Scalar(*Scalar::ALL.get(usize::try_from(scalar).ok()?)?),
+            1 => {
+                let (element, _) = self.follow(at, 48)?;
+                TypeDescription::Array(Box::new(self.ty(&element, depth + 1)?), count)
+            }
+            2 => {
+                let (first, count) = self.follow(at, 64)?;
+                let mut fields = Vec::new();
+                for index in 0..count.min(1 << 12) {
+                    let field = At { image: first.image.clone(), offset: first.offset + index * 40 };
+                    let (ty, _) = self.follow(&field, 24)?;
+                    fields.push(Field {
+                        name: self.text(&field, 0)?,
+                        offset: field.number(16, 8)?,
+                        ty: self.ty(&ty, depth + 1)?,
+                    });
+                }
+                TypeDescription::Struct { name: self.text(at, 32)?, fields, size, align }
+            }
+            _ => return None,
+        })
+    }
+}

@@ -1,0 +1,75 @@
+//! Kernels in Rust: lowers the LLVM IR that the stable rustc writes (`--emit=llvm-ir`) to a SPIR-V
+//! module for OpenCL. It needs no part of LLVM.
+//!
+//! ```text
+//! text --lexer, parser--> modules --program--> what kernels reach --spaces, lower--> SPIR-V
+//! ```
+//! | module | role |
+//! |---|---|
+//! | `llvm` | tokens, the tree of a module, sizes of types, places in sources |
+//! | `program` | the modules of several crates, linked by name |
+//! | `memory` | bytes of constants, and the descriptions of kernels that are among them |
+//! | `spaces` | which memory each pointer points to; functions are copied for each combination |
+//! | `lower` | the instructions of SPIR-V |
+//!
+//! Kernels are functions made by the attribute `kernel` of the crate `oclave-kernel`. What a kernel
+//! does not reach is not looked at. Internal to oclave: not part of the semver promise.
+#![forbid(unsafe_code)]
+
+mod demangle;
+mod error;
+mod kernels;
+mod llvm;
+mod lower;
+mod memory;
+mod program;
+mod spaces;
+
+pub use error::{Error, Result};
+pub use kernels::{Field, Kernel, Parameter, ParameterKind, Scalar, TypeDescription};
+pub use llvm::metadata::Place;
+pub use lower::panics::PanicSite;
+
+use oclave_spirv::Module;
+
+/// The text of one crate.
+#[derive(Debug, Clone, Copy)]
+pub struct Text<'t> {
+    /// For messages.
+    pub name: &'t str,
+    /// LLVM IR.
+    pub ir: &'t str,
+}
+
+/// What kernels became.
+#[derive(Debug, Clone)]
+pub struct Compiled {
+    /// A module with an entry point for each kernel.
+    pub module: Module,
+    /// The kernels, by name.
+    pub kernels: Vec<Kernel>,
+    /// Where kernels may panic, by number.
+    pub panics: Vec<PanicSite>,
+}
+
+/// Links crates and lowers their kernels.
+///
+/// # Errors
+/// [`Error::Syntax`] where a text cannot be read; [`Error::Unsupported`] where a kernel reaches what
+/// devices do not have, or an instruction or intrinsic that is not known; [`Error::Link`] where the
+/// crates do not fit together.
+pub fn compile(texts: &[Text<'_>]) -> Result<Compiled> {
+    let program = program::Program::read(texts)?;
+    let kernels = kernels::find(&program)?;
+    let (module, panics) = lower::lower(&program, &kernels)?;
+    Ok(Compiled { module, kernels, panics })
+}
+
+/// Reads a text and drops it; for fuzzing.
+///
+/// # Errors
+/// [`Error::Syntax`] where it cannot be read.
+#[doc(hidden)]
+pub fn read_only(text: &str) -> Result<()> {
+    llvm::parser::parse("fuzzed", text).map(|_| ())
+}

@@ -1,0 +1,315 @@
+//! Calls: of functions, of what the device has, and of what `oclave-kernel` means by a name.
+
+use std::rc::Rc;
+
+use oclave_spirv::{BuiltIn, Capability, Op, ValueId};
+
+use super::function::{Lower, Lowering, Refusal};
+use super::types::{Leaf, Scalar, leaves};
+use super::{Argument, library};
+use crate::demangle;
+use crate::kernels::INTRINSIC;
+use crate::llvm::tree::{BlockIndex, Constant, Instruction, Operand, Type, Typed};
+use crate::spaces::Storage;
+
+/// Semantics of a barrier: sequentially consistent, for local and global memory.
+const BARRIER: u64 = 0x310;
+const WORK_GROUP: u64 = 2;
+
+impl Lower<'_, '_> {
+    pub(super) fn call(
+        &mut self,
+        instruction: &Instruction,
+        at: (BlockIndex, usize),
+        name: &str,
+        arguments: &[Typed],
+        aligns: &[u64],
+    ) -> Lowering<()> {
+        if let Some(intrinsic) = name.strip_prefix("llvm.") {
+            return self.intrinsic(instruction, intrinsic, arguments, aligns);
+        }
+        if let Some(copy) = self.analysis.calls.get(&at).cloned() {
+            return self.call_function(instruction, &copy, arguments);
+        }
+        if let Some(own) = name.strip_prefix(INTRINSIC) {
+            return self.own(instruction, own, arguments);
+        }
+        if let Some(what) = opencl_index(name) {
+            return self.index_function(instruction, what, arguments);
+        }
+        if name.starts_with("_Z7barrierj") {
+            self.barrier();
+            return Ok(());
+        }
+        if let Some((number, count)) = library::symbol(name) {
+            return self.mathematics(instruction, number, count, arguments);
+        }
+        match name {
+            "memcpy" | "memmove" => self.copy(arguments, aligns, name == "memmove"),
+            "memset" => self.fill(arguments, aligns),
+            "memcmp" | "bcmp" => self.compare(instruction, arguments),
+            _ => Err(self.undefined(name)),
+        }
+    }
+
+    /// Why a function that is only declared cannot be called.
+    fn undefined(&self, name: &str) -> Refusal {
+        let path = demangle::path(name);
+        if name.contains("__rust_alloc") || name.contains("__rust_no_alloc_shim") {
+            return Refusal::new(
+                "it allocates memory (`Vec`, `Box`, `String`)",
+                "use arrays, slices and references; devices have no heap",
+            );
+        }
+        if path.starts_with("std::") {
+            return Refusal::new(
+                format!("it calls `{path}`, which needs an operating system"),
+                "leave it to the host",
+            );
+        }
+        if path.starts_with("core::") {
+            return Refusal::new(
+                format!(
+                    "it calls `{path}`, which is neither generic nor inlined: rustc has its code in the standard library only"
+                ),
+                "write it in the kernel's own file",
+            );
+        }
+        Refusal::new(
+            format!("it calls `{path}`, which no crate of the program defines"),
+            "add the crate that defines it; functions of OpenCL have their names of Rust in oclave-kernel",
+        )
+    }
+
+    fn call_function(
+        &mut self,
+        instruction: &Instruction,
+        copy: &crate::spaces::Copy,
+        arguments: &[Typed],
+    ) -> Lowering<()> {
+        let Some((_, function)) = self.output.program.function(copy.symbol.module, &copy.symbol.name) else {
+            return Err(self.undefined(&copy.symbol.name));
+        };
+        let emitted = self.output.function(copy, &function)?;
+        let analysis = self.output.analyses.get(copy, &function)?;
+        let mut words = vec![emitted.id];
+        for ((ty, argument), (_, parameter)) in arguments.iter().zip(&function.parameters) {
+            let storage = analysis.of(*parameter);
+            words.extend(self.operand(ty, argument, storage)?.iter());
+        }
+        let note = emitted.panics.then(|| self.note());
+        words.extend(note);
+        let storage = analysis.of_result();
+        let parts = leaves(&instruction.ty)?;
+        let ty = self.result_type(&parts, storage);
+        let result = self.op(Op::FunctionCall, ty, &words);
+        if let Some(note) = note {
+            self.check_note(note)?;
+        }
+        let values: Vec<ValueId> = match parts.len() {
+            0 => Vec::new(),
+            1 => vec![result],
+            _ => {
+                let mut values = Vec::new();
+                for (index, leaf) in (0_u32..).zip(&parts) {
+                    let ty = self.leaf_type(leaf.scalar, storage);
+                    values.push(self.op_words(Op::CompositeExtract, ty, vec![result.word(), index]));
+                }
+                values
+            }
+        };
+        self.set(instruction, values);
+        Ok(())
+    }
+
+    pub(super) fn mathematics(
+        &mut self,
+        instruction: &Instruction,
+        number: u32,
+        count: usize,
+        arguments: &[Typed],
+    ) -> Lowering<()> {
+        let ty = &instruction.ty;
+        let mut lists: Vec<Rc<[ValueId]>> = Vec::new();
+        for (ty, argument) in arguments.iter().take(count) {
+            lists.push(self.operand(ty, argument, Storage::Global)?);
+        }
+        let mut results = Vec::new();
+        for (index, leaf) in leaves(ty)?.iter().enumerate() {
+            if !matches!(leaf.scalar, Scalar::Float(_)) {
+                return Err(format!("a function of mathematics with a result of the type {ty}").into());
+            }
+            let operands: Vec<ValueId> = lists.iter().filter_map(|list| list.get(index).copied()).collect();
+            if operands.len() != count {
+                return Err("a function of mathematics with other parameters than in OpenCL".into());
+            }
+            let ty = self.leaf_type(leaf.scalar, Storage::Global);
+            results.push(self.std(number, ty, &operands));
+        }
+        self.set(instruction, results);
+        Ok(())
+    }
+
+    /// A function that `oclave-kernel` declares.
+    fn own(&mut self, instruction: &Instruction, name: &str, arguments: &[Typed]) -> Lowering<()> {
+        let index = || match arguments.first() {
+            Some((_, Operand::Constant(Constant::Int(value)))) => u64::try_from(*value).ok(),
+            Some((_, Operand::Constant(Constant::Zero))) => Some(0),
+            _ => None,
+        };
+        if name.starts_with("argument_") {
+            let arguments =
+                self.arguments.ok_or("the parameters of a kernel, which only the kernel itself has")?;
+            let index = index().and_then(|index| usize::try_from(index).ok());
+            let argument = index.and_then(|index| arguments.get(index)).copied();
+            let argument = argument.ok_or("a parameter that the kernel does not have")?;
+            return self.argument(instruction, argument);
+        }
+        match name {
+            "barrier" => {
+                self.barrier();
+                Ok(())
+            }
+            "local_memory" => {
+                let bytes = index().ok_or("local memory of a size that is calculated")?;
+                let pointer = self.local_memory(bytes);
+                self.set(instruction, vec![pointer]);
+                Ok(())
+            }
+            _ => match own_index(name) {
+                Some(what) => self.index_function(instruction, what, arguments),
+                None => Err(Refusal::new(
+                    format!("`{INTRINSIC}{name}`, which this version of oclave-rust does not know"),
+                    "use the version of oclave-kernel that belongs to this oclave-build",
+                )),
+            },
+        }
+    }
+
+    fn argument(&mut self, instruction: &Instruction, argument: Argument) -> Lowering<()> {
+        let value = match (argument.pointee, leaves(&instruction.ty)?.as_slice()) {
+            (Some((pointee, storage)), [Leaf { scalar: Scalar::Pointer, .. }]) => {
+                let wanted = self.result_storage(instruction);
+                let bytes = self.untyped(argument.id, storage, pointee);
+                self.to_storage(bytes, storage, wanted)
+            }
+            (None, [leaf]) => {
+                let ty = self.leaf_type(leaf.scalar, Storage::Global);
+                if ty != argument.ty {
+                    return Err("a parameter of another type than the kernel's description says".into());
+                }
+                argument.id
+            }
+            _ => return Err("a parameter of another type than the kernel's description says".into()),
+        };
+        self.set(instruction, vec![value]);
+        Ok(())
+    }
+
+    fn barrier(&mut self) {
+        let scope = self.number(32, WORK_GROUP);
+        let semantics = self.number(32, BARRIER);
+        self.effect(Op::ControlBarrier, &[scope.word(), scope.word(), semantics.word()]);
+    }
+
+    /// A function of the index space, such as `get_global_id`.
+    fn index_function(
+        &mut self,
+        instruction: &Instruction,
+        what: Index,
+        arguments: &[Typed],
+    ) -> Lowering<()> {
+        let value = match what {
+            Index::Vector(built_in, outside) => {
+                let axis = match arguments.first() {
+                    Some((_, Operand::Constant(Constant::Int(axis)))) => u32::try_from(*axis).ok(),
+                    Some((_, Operand::Constant(Constant::Zero))) => Some(0),
+                    _ => None,
+                };
+                match axis {
+                    Some(axis @ 0..=2) => self.built_in_part(built_in, axis),
+                    Some(_) => self.number(64, outside),
+                    None => return Err("an id of a dimension that is calculated".into()),
+                }
+            }
+            Index::Scalar(built_in) => {
+                let (variable, ty) = self.output.built_in(built_in, false);
+                self.op_words(Op::Load, ty, vec![variable.word(), 2, 8])
+            }
+            Index::Word(built_in) => {
+                self.output.capability(Capability::Groups);
+                let uint = self.int(32);
+                let variable = self.output.builder.built_in(built_in, uint);
+                self.op_words(Op::Load, uint, vec![variable.word(), 2, 4])
+            }
+        };
+        let is_word = matches!(what, Index::Word(_));
+        let value = match instruction.ty {
+            Type::Int(32) if !is_word => self.resize(value, 64, 32),
+            Type::Int(64) if is_word => self.resize(value, 32, 64),
+            Type::Int(32 | 64) => value,
+            _ => return Err(format!("an id of the type {}", instruction.ty).into()),
+        };
+        self.set(instruction, vec![value]);
+        Ok(())
+    }
+
+    fn built_in_part(&mut self, built_in: BuiltIn, axis: u32) -> ValueId {
+        let (variable, ty) = self.output.built_in(built_in, true);
+        let vector = self.op_words(Op::Load, ty, vec![variable.word(), 2, 32]);
+        let ulong = self.int(64);
+        self.op_words(Op::CompositeExtract, ulong, vec![vector.word(), axis])
+    }
+
+    /// The number of the work-item in its range.
+    pub(super) fn global_linear_id(&mut self) -> ValueId {
+        let (variable, ty) = self.output.built_in(BuiltIn::GlobalLinearId, false);
+        self.op_words(Op::Load, ty, vec![variable.word(), 2, 8])
+    }
+}
+
+/// A function of the index space.
+#[derive(Debug, Clone, Copy)]
+enum Index {
+    /// A part of a vector, and what other dimensions have.
+    Vector(BuiltIn, u64),
+    /// 64 bits.
+    Scalar(BuiltIn),
+    /// 32 bits, of sub-groups.
+    Word(BuiltIn),
+}
+
+/// The functions of `oclave-kernel`.
+fn own_index(name: &str) -> Option<Index> {
+    Some(match name {
+        "global_id" => Index::Vector(BuiltIn::GlobalInvocationId, 0),
+        "global_size" => Index::Vector(BuiltIn::GlobalSize, 1),
+        "global_offset" => Index::Vector(BuiltIn::GlobalOffset, 0),
+        "local_id" => Index::Vector(BuiltIn::LocalInvocationId, 0),
+        "local_size" => Index::Vector(BuiltIn::WorkgroupSize, 1),
+        "group_id" => Index::Vector(BuiltIn::WorkgroupId, 0),
+        "group_count" => Index::Vector(BuiltIn::NumWorkgroups, 1),
+        "global_linear_id" => Index::Scalar(BuiltIn::GlobalLinearId),
+        "local_linear_id" => Index::Scalar(BuiltIn::LocalInvocationIndex),
+        "sub_group_size" => Index::Word(BuiltIn::SubgroupSize),
+        "sub_group_id" => Index::Word(BuiltIn::SubgroupId),
+        "sub_group_local_id" => Index::Word(BuiltIn::SubgroupLocalInvocationId),
+        _ => return None,
+    })
+}
+
+/// The functions of OpenCL C, by their symbols.
+fn opencl_index(symbol: &str) -> Option<Index> {
+    own_index(match symbol {
+        "_Z13get_global_idj" => "global_id",
+        "_Z15get_global_sizej" => "global_size",
+        "_Z17get_global_offsetj" => "global_offset",
+        "_Z12get_local_idj" => "local_id",
+        "_Z14get_local_sizej" => "local_size",
+        "_Z12get_group_idj" => "group_id",
+        "_Z14get_num_groupsj" => "group_count",
+        "_Z20get_global_linear_idv" => "global_linear_id",
+        "_Z19get_local_linear_idv" => "local_linear_id",
+        _ => return None,
+    })
+}

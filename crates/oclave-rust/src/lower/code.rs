@@ -1,0 +1,104 @@
+//! The blocks of a function while it is lowered.
+
+use std::collections::HashMap;
+
+use oclave_spirv::{Code, Op, TypeId, ValueId, is_pure};
+
+/// An instruction. Its operands are those of the specification, without result type and result.
+#[derive(Debug, Clone)]
+pub(super) struct Inst {
+    pub(super) op: Op,
+    pub(super) result: Option<(TypeId, ValueId)>,
+    pub(super) operands: Vec<u32>,
+}
+
+/// A block of SPIR-V.
+#[derive(Debug, Clone)]
+pub(super) struct Block {
+    pub(super) label: ValueId,
+    pub(super) phis: Vec<Inst>,
+    pub(super) code: Vec<Inst>,
+    pub(super) end: Option<Inst>,
+}
+
+impl Block {
+    pub(super) fn new(label: ValueId) -> Self {
+        Self { label, phis: Vec::new(), code: Vec::new(), end: None }
+    }
+}
+
+/// Whether an instruction may go if nobody uses its result.
+fn may_go(inst: &Inst) -> bool {
+    is_pure(inst.op)
+        || matches!(
+            inst.op,
+            Op::PtrAccessChain
+                | Op::InBoundsPtrAccessChain
+                | Op::Bitcast
+                | Op::ConvertUToPtr
+                | Op::ConvertPtrToU
+                | Op::PtrCastToGeneric
+                | Op::GenericCastToPtr
+                | Op::CompositeExtract
+                | Op::Phi
+                | Op::Select
+                | Op::Load
+        )
+}
+
+/// The words of blocks, the variables of the function in the first. What nobody uses is left out.
+pub(super) fn assemble(variables: &[Inst], blocks: &[Block]) -> Code {
+    let used = used(blocks);
+    let is_used = |inst: &Inst| match inst.result {
+        Some((_, id)) => !may_go(inst) || used.get(&id.word()).is_some_and(|count| *count > 0),
+        None => true,
+    };
+    let mut code = Code::new();
+    for (index, block) in blocks.iter().enumerate() {
+        code.push(Op::Label, &[block.label.word()]);
+        if index == 0 {
+            variables.iter().for_each(|inst| write(&mut code, inst));
+        }
+        let insts = block.phis.iter().chain(&block.code).chain(&block.end);
+        insts.filter(|inst| is_used(inst)).for_each(|inst| write(&mut code, inst));
+    }
+    code
+}
+
+/// How often ids are used by what stays. A literal that looks like an id counts as a use of it.
+fn used(blocks: &[Block]) -> HashMap<u32, u32> {
+    let mut used: HashMap<u32, u32> = HashMap::new();
+    let mut removable: HashMap<u32, &Inst> = HashMap::new();
+    let all = || blocks.iter().flat_map(|block| block.phis.iter().chain(&block.code).chain(&block.end));
+    for inst in all() {
+        for &operand in &inst.operands {
+            *used.entry(operand).or_default() += 1;
+        }
+        if let Some((_, id)) = inst.result
+            && may_go(inst)
+        {
+            removable.insert(id.word(), inst);
+        }
+    }
+    let is_unused = |used: &HashMap<u32, u32>, id: &u32| used.get(id).is_none_or(|count| *count == 0);
+    let mut pending: Vec<u32> = removable.keys().copied().filter(|id| is_unused(&used, id)).collect();
+    while let Some(id) = pending.pop() {
+        let Some(inst) = removable.remove(&id) else { continue };
+        for operand in &inst.operands {
+            if let Some(count) = used.get_mut(operand) {
+                *count = count.saturating_sub(1);
+            }
+            if is_unused(&used, operand) && removable.contains_key(operand) {
+                pending.push(*operand);
+            }
+        }
+    }
+    used
+}
+
+fn write(code: &mut Code, inst: &Inst) {
+    let mut operands = Vec::with_capacity(inst.operands.len() + 2);
+    operands.extend(inst.result.iter().flat_map(|(ty, id)| [ty.word(), id.word()]));
+    operands.extend_from_slice(&inst.operands);
+    code.push(inst.op, &operands);
+}

@@ -1,0 +1,1135 @@
+//! One copy of a function.
+
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+use oclave_spirv::{Code, Op, TypeId, ValueId};
+
+use super::code::{Block, Inst, assemble};
+use super::types::{Leaf, Scalar, class, leaves, range, storage_width};
+use super::{Argument, Output, panics};
+use crate::llvm::layout;
+use crate::llvm::tree::{
+    BlockIndex, Callee, Constant, Expression, Function, Instruction, Kind, Local, Operand, Type, Typed,
+};
+use crate::memory;
+use crate::program::Symbol;
+use crate::spaces::{Analysis, Copy, Storage, is_diverging};
+use crate::{Error, Result};
+
+/// A function that was lowered, without its head.
+pub(super) struct Lowered {
+    pub(super) returns: TypeId,
+    pub(super) parameters: Vec<(TypeId, ValueId)>,
+    pub(super) code: Code,
+    pub(super) panics: bool,
+}
+
+/// Why an instruction cannot be lowered, and what to do about it.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    pub(super) what: String,
+    pub(super) remedy: &'static str,
+    /// Where it is of a function that is called: the error there.
+    pub(super) inner: Option<Error>,
+}
+
+impl Refusal {
+    pub(super) fn new(what: impl Into<String>, remedy: &'static str) -> Self {
+        Self { what: what.into(), remedy, inner: None }
+    }
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Self {
+        Self { inner: Some(error), ..Self::new("", "") }
+    }
+}
+
+/// What is done about what no device has.
+const REWRITE: &str = "write it in another way";
+
+impl From<String> for Refusal {
+    fn from(what: String) -> Self {
+        Self::new(what, REWRITE)
+    }
+}
+
+impl From<&str> for Refusal {
+    fn from(what: &str) -> Self {
+        what.to_owned().into()
+    }
+}
+
+pub(super) type Lowering<T> = std::result::Result<T, Refusal>;
+
+/// A phi whose operands are written when all blocks are.
+struct Pending {
+    block: usize,
+    at: usize,
+    ty: Type,
+    storage: Storage,
+    incoming: Vec<(Operand, BlockIndex)>,
+    results: usize,
+}
+
+pub(super) struct Lower<'a, 'p> {
+    pub(super) output: &'a mut Output<'p>,
+    copy: &'a Copy,
+    function: &'a Function,
+    pub(super) analysis: Rc<Analysis>,
+    /// The parameters of a kernel; `None` for other functions.
+    pub(super) arguments: Option<&'a [Argument]>,
+    pub(super) values: HashMap<Local, Rc<[ValueId]>>,
+    variables: Vec<Inst>,
+    blocks: Vec<Block>,
+    /// The block that is being written.
+    current: usize,
+    labels: HashMap<BlockIndex, ValueId>,
+    /// The block of SPIR-V with which a block of LLVM ends.
+    exits: HashMap<BlockIndex, usize>,
+    pending: Vec<Pending>,
+    /// A pointer to bytes → the same pointer as it was before the cast.
+    typed: HashMap<ValueId, (ValueId, TypeId)>,
+    /// Constants that were copied to the stack.
+    copies: HashMap<Symbol, ValueId>,
+    /// The address of the kernel's note of a panic.
+    note: Option<ValueId>,
+    /// What is written at the begin of the first block.
+    prologue: Vec<Inst>,
+}
+
+impl<'a, 'p> Lower<'a, 'p> {
+    pub(super) fn new(
+        output: &'a mut Output<'p>,
+        copy: &'a Copy,
+        function: &'a Function,
+        analysis: Rc<Analysis>,
+        arguments: Option<&'a [Argument]>,
+    ) -> Self {
+        Self {
+            output,
+            copy,
+            function,
+            analysis,
+            arguments,
+            values: HashMap::new(),
+            variables: Vec::new(),
+            blocks: Vec::new(),
+            current: 0,
+            labels: HashMap::new(),
+            exits: HashMap::new(),
+            pending: Vec::new(),
+            typed: HashMap::new(),
+            copies: HashMap::new(),
+            note: None,
+            prologue: Vec::new(),
+        }
+    }
+
+    pub(super) fn run(mut self) -> Result<Lowered> {
+        let parameters = match self.parameters() {
+            Ok(parameters) => parameters,
+            Err(refusal) => return Err(self.refuse(None, refusal)),
+        };
+        let function = self.function;
+        let order = order(function);
+        for &index in &order {
+            let label = self.output.builder.value();
+            self.labels.insert(index, label);
+        }
+        for &index in &order {
+            let Some(block) = function.blocks.get(index.0 as usize) else { continue };
+            let label = self.label(index);
+            self.begin(label);
+            for (position, instruction) in block.instructions.iter().enumerate() {
+                let done = if is_diverging(&block.instructions, position) {
+                    self.panic(instruction)
+                } else {
+                    self.instruction(instruction, (index, position))
+                };
+                if let Err(refusal) = done {
+                    return Err(self.refuse(Some(instruction), refusal));
+                }
+                if self.is_ended() {
+                    break;
+                }
+            }
+            if !self.is_ended() {
+                self.end(Op::Unreachable, &[]);
+            }
+            self.exits.insert(index, self.current);
+        }
+        if let Err(refusal) = self.phis(&order) {
+            return Err(self.refuse(None, refusal));
+        }
+        let returns = match self.return_type() {
+            Ok(ty) => ty,
+            Err(refusal) => return Err(self.refuse(None, refusal)),
+        };
+        if let Some(first) = self.blocks.first_mut() {
+            let prologue = std::mem::take(&mut self.prologue);
+            first.code.splice(0..0, prologue);
+        }
+        let panics = self.note.is_some() && self.arguments.is_none();
+        let mut all: Vec<(TypeId, ValueId)> = parameters;
+        if panics && let Some(note) = self.note {
+            let ty = self.note_type();
+            all.push((ty, note));
+        }
+        let code = assemble(&self.variables, &self.blocks);
+        Ok(Lowered { returns, parameters: all, code, panics })
+    }
+
+    fn refuse(&self, instruction: Option<&Instruction>, refusal: Refusal) -> Error {
+        if let Some(inner) = refusal.inner {
+            return inner;
+        }
+        let symbol = &self.copy.symbol;
+        self.output.program.unsupported(symbol, self.function, instruction, refusal.what, refusal.remedy)
+    }
+
+    // Blocks.
+
+    fn label(&mut self, index: BlockIndex) -> ValueId {
+        match self.labels.get(&index) {
+            Some(label) => *label,
+            None => self.output.builder.value(),
+        }
+    }
+
+    pub(super) fn begin(&mut self, label: ValueId) {
+        self.current = self.blocks.len();
+        self.blocks.push(Block::new(label));
+    }
+
+    fn is_ended(&self) -> bool {
+        self.blocks.get(self.current).is_none_or(|block| block.end.is_some())
+    }
+
+    fn push(&mut self, inst: Inst) {
+        if let Some(block) = self.blocks.get_mut(self.current) {
+            block.code.push(inst);
+        }
+    }
+
+    /// Writes an instruction with a result.
+    pub(super) fn op(&mut self, op: Op, ty: TypeId, operands: &[ValueId]) -> ValueId {
+        let operands: Vec<u32> = operands.iter().map(|operand| operand.word()).collect();
+        self.op_words(op, ty, operands)
+    }
+
+    pub(super) fn op_words(&mut self, op: Op, ty: TypeId, operands: Vec<u32>) -> ValueId {
+        let id = self.output.builder.value();
+        self.push(Inst { op, result: Some((ty, id)), operands });
+        id
+    }
+
+    /// Writes an instruction without a result.
+    pub(super) fn effect(&mut self, op: Op, operands: &[u32]) {
+        self.push(Inst { op, result: None, operands: operands.to_vec() });
+    }
+
+    pub(super) fn end(&mut self, op: Op, operands: &[u32]) {
+        if let Some(block) = self.blocks.get_mut(self.current) {
+            block.end.get_or_insert(Inst { op, result: None, operands: operands.to_vec() });
+        }
+    }
+
+    /// An instruction of `OpenCL.std`.
+    pub(super) fn std(&mut self, number: u32, ty: TypeId, operands: &[ValueId]) -> ValueId {
+        let set = self.output.builder.opencl_std();
+        let mut words = vec![set.word(), number];
+        words.extend(operands.iter().map(|operand| operand.word()));
+        self.op_words(Op::ExtInst, ty, words)
+    }
+
+    /// A variable of the function.
+    pub(super) fn variable(&mut self, ty: TypeId, value: Option<ValueId>) -> ValueId {
+        let pointer = self.output.builder.pointer_type(class(Storage::Function), ty);
+        let id = self.output.builder.value();
+        let mut operands = vec![class(Storage::Function) as u32];
+        operands.extend(value.map(ValueId::word));
+        self.variables.push(Inst { op: Op::Variable, result: Some((pointer, id)), operands });
+        id
+    }
+
+    // Types and constants.
+
+    pub(super) fn int(&mut self, width: u32) -> TypeId {
+        self.output.builder.int_type(storage_width(width))
+    }
+
+    pub(super) fn bool(&mut self) -> TypeId {
+        self.output.builder.bool_type()
+    }
+
+    /// A constant of the type in which integers of a width lie.
+    pub(super) fn number(&mut self, width: u32, value: u64) -> ValueId {
+        self.output.builder.int_constant(storage_width(width), value)
+    }
+
+    pub(super) fn leaf_type(&mut self, leaf: Scalar, storage: Storage) -> TypeId {
+        self.output.scalar_type(leaf, storage)
+    }
+
+    // Parameters and results.
+
+    fn parameters(&mut self) -> Lowering<Vec<(TypeId, ValueId)>> {
+        let mut all = Vec::new();
+        for (ty, local) in &self.function.parameters {
+            let storage = self.analysis.of(*local);
+            let mut ids = Vec::new();
+            for leaf in leaves(ty)? {
+                let (ty, id) = (self.leaf_type(leaf.scalar, storage), self.output.builder.value());
+                all.push((ty, id));
+                ids.push(id);
+            }
+            self.values.insert(*local, ids.into());
+        }
+        Ok(all)
+    }
+
+    /// The type of results: nothing, a scalar, or a struct of scalars.
+    fn return_type(&mut self) -> Lowering<TypeId> {
+        let parts = leaves(&self.function.returns)?;
+        let storage = self.analysis.of_result();
+        Ok(self.result_type(&parts, storage))
+    }
+
+    pub(super) fn result_type(&mut self, parts: &[Leaf], storage: Storage) -> TypeId {
+        match parts {
+            [] => self.output.builder.void_type(),
+            [leaf] => self.leaf_type(leaf.scalar, storage),
+            _ => {
+                let members: Vec<TypeId> =
+                    parts.iter().map(|leaf| self.leaf_type(leaf.scalar, storage)).collect();
+                self.output.builder.struct_type(&members)
+            }
+        }
+    }
+
+    fn return_values(&mut self, values: &[ValueId]) -> Lowering<()> {
+        match values {
+            [] => self.end(Op::Return, &[]),
+            [value] => self.end(Op::ReturnValue, &[value.word()]),
+            _ => {
+                let ty = self.return_type()?;
+                let value = self.op(Op::CompositeConstruct, ty, values);
+                self.end(Op::ReturnValue, &[value.word()]);
+            }
+        }
+        Ok(())
+    }
+
+    // Panics.
+
+    pub(super) fn note_type(&mut self) -> TypeId {
+        let ulong = self.int(64);
+        self.output.builder.pointer_type(class(Storage::Function), ulong)
+    }
+
+    /// Where a panic is noted: a variable of the kernel, or a parameter that points to it.
+    pub(super) fn note(&mut self) -> ValueId {
+        if let Some(note) = self.note {
+            return note;
+        }
+        let note = if self.arguments.is_some() {
+            let ulong = self.int(64);
+            let zero = self.number(64, 0);
+            let note = self.variable(ulong, None);
+            self.prologue.push(Inst {
+                op: Op::Store,
+                result: None,
+                operands: vec![note.word(), zero.word(), 2, 8],
+            });
+            note
+        } else {
+            self.output.builder.value()
+        };
+        self.note = Some(note);
+        note
+    }
+
+    /// A call that never returns.
+    fn panic(&mut self, instruction: &Instruction) -> Lowering<()> {
+        let places = self.output.program.places(self.copy.symbol.module, instruction);
+        let site = panics::site(self.output.program, &self.copy.symbol, &instruction.kind, &places);
+        let number = self.output.panics.number(site);
+        let number = self.number(64, number << panics::WORK_ITEM_BITS);
+        if self.arguments.is_some() {
+            self.report(number);
+            self.end(Op::Return, &[]);
+            return Ok(());
+        }
+        let note = self.note();
+        self.effect(Op::Store, &[note.word(), number.word(), 2, 8]);
+        self.leave()
+    }
+
+    /// Returns without a result that means anything.
+    fn leave(&mut self) -> Lowering<()> {
+        let parts = leaves(&self.function.returns)?;
+        let storage = self.analysis.of_result();
+        let ty = self.result_type(&parts, storage);
+        if parts.is_empty() || self.arguments.is_some() {
+            self.end(Op::Return, &[]);
+        } else {
+            let nothing = if parts.len() == 1 && parts.iter().all(|leaf| leaf.scalar != Scalar::Pointer) {
+                self.output.builder.null(ty)
+            } else {
+                self.output.builder.undefined(ty)
+            };
+            self.end(Op::ReturnValue, &[nothing.word()]);
+        }
+        Ok(())
+    }
+
+    /// After a call of a function that may panic: goes on only if it did not.
+    pub(super) fn check_note(&mut self, note: ValueId) -> Lowering<()> {
+        let (ulong, bool) = (self.int(64), self.bool());
+        let value = self.op_words(Op::Load, ulong, vec![note.word(), 2, 8]);
+        let zero = self.number(64, 0);
+        let panicked = self.op(Op::INotEqual, bool, &[value, zero]);
+        let (leave, go_on) = (self.output.builder.value(), self.output.builder.value());
+        self.end(Op::BranchConditional, &[panicked.word(), leave.word(), go_on.word()]);
+        self.begin(leave);
+        if self.arguments.is_some() {
+            self.report(value);
+        }
+        self.leave()?;
+        self.begin(go_on);
+        Ok(())
+    }
+
+    /// Writes a panic to the device global. `number` is that of the place, in its upper bits.
+    fn report(&mut self, number: ValueId) {
+        let (variable, to) = self.output.panic_variable();
+        let ulong = self.int(64);
+        let id = self.global_linear_id();
+        let mask = self.number(64, (1 << panics::WORK_ITEM_BITS) - 1);
+        let id = self.op(Op::BitwiseAnd, ulong, &[id, mask]);
+        let code = self.op(Op::BitwiseOr, ulong, &[number, id]);
+        let first = self.op(Op::Bitcast, to, &[variable]);
+        let one = self.number(64, 1);
+        let second = self.op(Op::InBoundsPtrAccessChain, to, &[first, one]);
+        self.effect(Op::Store, &[first.word(), code.word(), 2, 8]);
+        let kernel = self.number(64, super::panics::kernel_id(&self.copy.symbol.name));
+        self.effect(Op::Store, &[second.word(), kernel.word(), 2, 8]);
+    }
+
+    // Operands.
+
+    /// The scalars of an operand. Pointers in constants are made for a kind of memory.
+    pub(super) fn operand(
+        &mut self,
+        ty: &Type,
+        operand: &Operand,
+        storage: Storage,
+    ) -> Lowering<Rc<[ValueId]>> {
+        match operand {
+            Operand::Local(local) => match self.values.get(local) {
+                Some(values) => Ok(Rc::clone(values)),
+                None => Err("a value is used before it is calculated".into()),
+            },
+            Operand::Constant(constant) => Ok(self.constant(ty, constant, storage)?.into()),
+        }
+    }
+
+    /// The only scalar of an operand.
+    pub(super) fn scalar(&mut self, ty: &Type, operand: &Operand) -> Lowering<ValueId> {
+        let values = self.operand(ty, operand, Storage::Global)?;
+        values.first().copied().ok_or_else(|| format!("a value of the type {ty}").into())
+    }
+
+    /// Where a pointer operand points to.
+    pub(super) fn storage(&self, operand: &Operand) -> Storage {
+        match operand {
+            Operand::Local(local) => self.analysis.of(*local),
+            Operand::Constant(constant) => self.constant_storage(constant),
+        }
+    }
+
+    fn constant_storage(&self, constant: &Constant) -> Storage {
+        match memory::address(constant) {
+            Some((Some(name), _)) => self.analysis.of_global(&self.symbol(name)).0,
+            _ => Storage::Global,
+        }
+    }
+
+    fn symbol(&self, name: Rc<str>) -> Symbol {
+        Symbol { module: self.copy.symbol.module, name }
+    }
+
+    /// A pointer to bytes, and where it points to.
+    pub(super) fn pointer(&mut self, operand: &Operand) -> Lowering<(ValueId, Storage)> {
+        let storage = self.storage(operand);
+        let values = self.operand(&Type::Pointer, operand, storage)?;
+        let id = values.first().copied().ok_or_else(|| Refusal::from("a pointer without a value"))?;
+        Ok((id, storage))
+    }
+
+    fn constant(&mut self, ty: &Type, constant: &Constant, storage: Storage) -> Lowering<Vec<ValueId>> {
+        match (constant, ty) {
+            (Constant::Elements(elements), _) => {
+                let mut values = Vec::new();
+                for (ty, element) in elements.iter() {
+                    values.extend(self.constant(ty, element, storage)?);
+                }
+                return Ok(values);
+            }
+            (Constant::Splat(element), _) => {
+                let value = self.constant(&element.0, &element.1, storage)?;
+                let count = usize::try_from(ty.elements().unwrap_or(0)).unwrap_or(0);
+                return Ok(value.iter().copied().cycle().take(value.len().saturating_mul(count)).collect());
+            }
+            (Constant::Bytes(bytes), _) => {
+                return Ok(bytes.iter().map(|byte| self.number(8, u64::from(*byte))).collect());
+            }
+            _ => {}
+        }
+        let parts = leaves(ty)?;
+        let mut values = Vec::new();
+        for (index, leaf) in parts.iter().enumerate() {
+            values.push(self.constant_leaf(leaf.scalar, index, constant, storage)?);
+        }
+        Ok(values)
+    }
+
+    fn constant_leaf(
+        &mut self,
+        scalar: Scalar,
+        index: usize,
+        constant: &Constant,
+        storage: Storage,
+    ) -> Lowering<ValueId> {
+        let ty = self.leaf_type(scalar, storage);
+        Ok(match (constant, scalar) {
+            (Constant::Undefined, _) => self.output.builder.undefined(ty),
+            (Constant::Zero, Scalar::Int(width)) => self.number(width, 0),
+            (Constant::Zero, Scalar::Bool) => self.output.builder.bool_constant(false),
+            (Constant::Zero, Scalar::Float(width)) => self.output.builder.float_constant(width, 0),
+            (Constant::Zero, Scalar::Pointer) => self.output.builder.null(ty),
+            (Constant::Int(value), Scalar::Bool) => {
+                self.output.builder.bool_constant(value >> (64 * index as u32) & 1 == 1)
+            }
+            (Constant::Int(value), Scalar::Int(width)) => {
+                let value = (value >> (64 * index as u32)) as u64;
+                self.number(width, value & mask(width))
+            }
+            (Constant::Float(bits), Scalar::Float(width)) => self.output.builder.float_constant(width, *bits),
+            (Constant::Global(_) | Constant::Expression(_), Scalar::Pointer) => {
+                self.constant_pointer(constant, storage)?
+            }
+            (Constant::Expression(expression), Scalar::Int(width)) => match memory::address(constant) {
+                Some((None, value)) => self.number(width, value & mask(width)),
+                Some((Some(_), _)) => {
+                    let Expression::Cast(_, _, pointer) = &**expression else {
+                        return Err("the address of a constant as a number".into());
+                    };
+                    let storage = self.constant_storage(pointer);
+                    let pointer = self.constant_pointer(pointer, storage)?;
+                    let ulong = self.int(64);
+                    let value = self.op(Op::ConvertPtrToU, ulong, &[pointer]);
+                    self.resize(value, 64, width)
+                }
+                None => return Err("a constant that has to be calculated".into()),
+            },
+            _ => return Err("a constant of an unknown form".into()),
+        })
+    }
+
+    /// The address of a constant, or a number as an address.
+    fn constant_pointer(&mut self, constant: &Constant, wanted: Storage) -> Lowering<ValueId> {
+        let Some((name, offset)) = memory::address(constant) else {
+            return Err("a constant address that cannot be calculated".into());
+        };
+        let Some(name) = name else {
+            let number = self.number(64, offset);
+            let ty = self.output.byte_pointer(wanted);
+            return Ok(self.op(Op::ConvertUToPtr, ty, &[number]));
+        };
+        if self.output.program.is_function(self.copy.symbol.module, &name) {
+            return Err(Refusal::new(
+                format!("the address of the function `{}`", crate::demangle::path(&name)),
+                "call functions by name, and leave formatting and printing to the host: devices have no pointers to functions",
+            ));
+        }
+        let symbol = self.symbol(name);
+        let (storage, is_copied) = self.analysis.of_global(&symbol);
+        let base = if is_copied { self.copied(&symbol)? } else { self.in_constant_memory(&symbol)? };
+        let from = if is_copied { Storage::Function } else { Storage::Constant };
+        let base = self.to_storage(base, from, storage);
+        Ok(if offset == 0 { base } else { self.offset(base, storage, offset) })
+    }
+
+    fn in_constant_memory(&mut self, symbol: &Symbol) -> Lowering<ValueId> {
+        let (variable, _) = self.output.constant_variable(symbol)?;
+        let ty = self.output.byte_pointer(Storage::Constant);
+        Ok(self.op(Op::Bitcast, ty, &[variable]))
+    }
+
+    /// A constant that shares references with other memory lies on the stack.
+    fn copied(&mut self, symbol: &Symbol) -> Lowering<ValueId> {
+        let variable = match self.copies.get(symbol) {
+            Some(variable) => *variable,
+            None => {
+                let (value, ty) = self.output.constant_value(symbol)?;
+                let variable = self.variable(ty, Some(value));
+                self.copies.insert(symbol.clone(), variable);
+                variable
+            }
+        };
+        let ty = self.output.byte_pointer(Storage::Function);
+        Ok(self.op(Op::Bitcast, ty, &[variable]))
+    }
+
+    /// A pointer to bytes as one of another kind of memory.
+    pub(super) fn to_storage(&mut self, pointer: ValueId, from: Storage, to: Storage) -> ValueId {
+        if from == to {
+            return pointer;
+        }
+        let ty = self.output.byte_pointer(to);
+        if to == Storage::Generic {
+            return self.op(Op::PtrCastToGeneric, ty, &[pointer]);
+        }
+        self.op(Op::GenericCastToPtr, ty, &[pointer])
+    }
+
+    /// A pointer to bytes that points some bytes farther.
+    pub(super) fn offset(&mut self, pointer: ValueId, storage: Storage, bytes: u64) -> ValueId {
+        let ty = self.output.byte_pointer(storage);
+        let bytes = self.number(64, bytes);
+        self.op(Op::InBoundsPtrAccessChain, ty, &[pointer, bytes])
+    }
+
+    /// A pointer to bytes as one to another type.
+    pub(super) fn cast_pointer(&mut self, pointer: ValueId, storage: Storage, to: TypeId) -> ValueId {
+        if let Some((typed, ty)) = self.typed.get(&pointer)
+            && *ty == to
+        {
+            return *typed;
+        }
+        let ty = self.output.builder.pointer_type(class(storage), to);
+        if ty == self.output.byte_pointer(storage) {
+            return pointer;
+        }
+        self.op(Op::Bitcast, ty, &[pointer])
+    }
+
+    /// A pointer to a type as one to bytes, which remembers what it was.
+    pub(super) fn untyped(&mut self, pointer: ValueId, storage: Storage, pointee: TypeId) -> ValueId {
+        let byte = self.int(8);
+        if pointee == byte {
+            return pointer;
+        }
+        let ty = self.output.byte_pointer(storage);
+        let bytes = self.op(Op::Bitcast, ty, &[pointer]);
+        self.typed.insert(bytes, (pointer, pointee));
+        bytes
+    }
+
+    // Instructions.
+
+    pub(super) fn set(&mut self, instruction: &Instruction, values: impl Into<Rc<[ValueId]>>) {
+        if let Some(result) = instruction.result {
+            self.values.insert(result, values.into());
+        }
+    }
+
+    /// Where the pointers in an instruction's result point to.
+    pub(super) fn result_storage(&self, instruction: &Instruction) -> Storage {
+        instruction.result.map_or(Storage::Global, |result| self.analysis.of(result))
+    }
+
+    fn instruction(&mut self, instruction: &Instruction, at: (BlockIndex, usize)) -> Lowering<()> {
+        let ty = &instruction.ty;
+        match &instruction.kind {
+            Kind::Binary(op, left, right) => self.binary(instruction, *op, left, right),
+            Kind::FNeg(value) => {
+                let values = self.operand(ty, value, Storage::Global)?;
+                let parts = leaves(ty)?;
+                let mut results = Vec::new();
+                for (leaf, value) in parts.iter().zip(values.iter()) {
+                    let ty = self.leaf_type(leaf.scalar, Storage::Global);
+                    results.push(self.op(Op::FNegate, ty, &[*value]));
+                }
+                self.set(instruction, results);
+                Ok(())
+            }
+            Kind::CompareInts(predicate, of, left, right) => {
+                self.compare_ints(instruction, *predicate, of, left, right)
+            }
+            Kind::CompareFloats(predicate, of, left, right) => {
+                self.compare_floats(instruction, *predicate, of, left, right)
+            }
+            Kind::Cast(cast, from, value) => self.cast(instruction, *cast, from, value),
+            Kind::Select(condition, yes, no) => self.select(instruction, condition, yes, no),
+            Kind::Freeze(value) => {
+                let storage = self.result_storage(instruction);
+                let values = self.operand(ty, value, storage)?;
+                self.set(instruction, values);
+                Ok(())
+            }
+            Kind::Phi(incoming) => self.phi(instruction, incoming),
+            Kind::Alloca { ty, count, align } => self.alloca(instruction, ty, count.as_ref(), *align),
+            Kind::Load { pointer, align, atomic } => self.load(instruction, pointer, *align, *atomic),
+            Kind::Store { value, pointer, align, atomic } => self.store(value, pointer, *align, *atomic),
+            Kind::Address { element, base, indices, in_bounds } => {
+                self.address(instruction, element, base, indices, *in_bounds)
+            }
+            Kind::ExtractValue((of, aggregate), path) => {
+                let storage = self.result_storage(instruction);
+                let values = self.operand(of, aggregate, storage)?;
+                let part = values.get(range(of, path)?).unwrap_or_default().to_vec();
+                self.set(instruction, part);
+                Ok(())
+            }
+            Kind::InsertValue((of, aggregate), (part_type, part), path) => {
+                let storage = self.result_storage(instruction);
+                let mut values = self.operand(of, aggregate, storage)?.to_vec();
+                let part = self.operand(part_type, part, storage)?;
+                for (at, value) in range(of, path)?.zip(part.iter()) {
+                    if let Some(place) = values.get_mut(at) {
+                        *place = *value;
+                    }
+                }
+                self.set(instruction, values);
+                Ok(())
+            }
+            Kind::ExtractElement(vector, index) => self.extract_element(instruction, vector, index),
+            Kind::InsertElement(vector, value, index) => {
+                self.insert_element(instruction, vector, value, index)
+            }
+            Kind::Shuffle(left, right, mask) => self.shuffle(instruction, left, right, mask),
+            Kind::Atomic { op, pointer, value, ordering } => {
+                self.atomic(instruction, *op, pointer, value, *ordering)
+            }
+            Kind::CompareExchange { pointer, expected, new, success, failure } => {
+                self.compare_exchange(instruction, pointer, expected, new, *success, *failure)
+            }
+            Kind::Fence(ordering) => {
+                self.fence(*ordering);
+                Ok(())
+            }
+            Kind::Call { callee: Callee::Function(name), arguments, aligns } => {
+                self.call(instruction, at, name, arguments, aligns)
+            }
+            Kind::Call { callee: Callee::Other(what), .. } => Err(Refusal::new(
+                format!("it calls {what}"),
+                "call functions by name: generic functions and closures that are inlined serve, `dyn` and `fn` \
+                         pointers do not yet",
+            )),
+            Kind::Return(value) => {
+                let values = match value {
+                    Some((ty, value)) => {
+                        let storage = self.analysis.of_result();
+                        self.operand(ty, value, storage)?
+                    }
+                    None => Rc::from([]),
+                };
+                self.return_values(&values)
+            }
+            Kind::Branch(to) => {
+                let label = self.label(*to);
+                self.end(Op::Branch, &[label.word()]);
+                Ok(())
+            }
+            Kind::Conditional(condition, yes, no) => {
+                let condition = self.scalar(&Type::BOOL, condition)?;
+                let (yes, no) = (self.label(*yes), self.label(*no));
+                if yes == no {
+                    self.end(Op::Branch, &[yes.word()]);
+                } else {
+                    self.end(Op::BranchConditional, &[condition.word(), yes.word(), no.word()]);
+                }
+                Ok(())
+            }
+            Kind::Switch { value, default, cases } => self.switch(value, *default, cases),
+            Kind::Unreachable => {
+                self.end(Op::Unreachable, &[]);
+                Ok(())
+            }
+            Kind::Unknown(name) => Err(Refusal::new(
+                format!("the instruction `{name}` of LLVM, which this version of oclave-rust does not know"),
+                "report it with the source; until then, write it in another way",
+            )),
+        }
+    }
+
+    fn select(
+        &mut self,
+        instruction: &Instruction,
+        condition: &Typed,
+        yes: &Operand,
+        no: &Operand,
+    ) -> Lowering<()> {
+        let ty = &instruction.ty;
+        let storage = self.result_storage(instruction);
+        let conditions = self.operand(&condition.0, &condition.1, storage)?;
+        let (yes, no) = (self.operand(ty, yes, storage)?, self.operand(ty, no, storage)?);
+        let parts = leaves(ty)?;
+        // A vector of conditions chooses each element by itself.
+        let each = (parts.len() / conditions.len().max(1)).max(1);
+        let mut results = Vec::new();
+        for (index, (leaf, (yes, no))) in parts.iter().zip(yes.iter().zip(no.iter())).enumerate() {
+            let Some(condition) = conditions.get(index / each).or(conditions.first()) else { break };
+            let ty = self.leaf_type(leaf.scalar, storage);
+            results.push(self.op(Op::Select, ty, &[*condition, *yes, *no]));
+        }
+        self.set(instruction, results);
+        Ok(())
+    }
+
+    fn phi(&mut self, instruction: &Instruction, incoming: &[(Operand, BlockIndex)]) -> Lowering<()> {
+        let storage = self.result_storage(instruction);
+        let parts = leaves(&instruction.ty)?;
+        let mut results = Vec::new();
+        let mut insts = Vec::new();
+        for leaf in &parts {
+            let (ty, id) = (self.leaf_type(leaf.scalar, storage), self.output.builder.value());
+            insts.push(Inst { op: Op::Phi, result: Some((ty, id)), operands: Vec::new() });
+            results.push(id);
+        }
+        let block = self.current;
+        if let Some(current) = self.blocks.get_mut(block) {
+            self.pending.push(Pending {
+                block,
+                at: current.phis.len(),
+                ty: instruction.ty.clone(),
+                storage,
+                incoming: incoming.to_vec(),
+                results: results.len(),
+            });
+            current.phis.extend(insts);
+        }
+        self.set(instruction, results);
+        Ok(())
+    }
+
+    /// Writes the operands of phis, each at the end of the block that it comes from.
+    fn phis(&mut self, order: &[BlockIndex]) -> Lowering<()> {
+        let reached: HashSet<BlockIndex> = order.iter().copied().collect();
+        for pending in std::mem::take(&mut self.pending) {
+            let target = self.blocks.get(pending.block).map(|block| block.label.word());
+            let mut seen = HashSet::new();
+            for (operand, from) in &pending.incoming {
+                // Several edges of a switch are one in SPIR-V.
+                if !reached.contains(from) || !seen.insert(*from) {
+                    continue;
+                }
+                let Some(&exit) = self.exits.get(from) else { continue };
+                // A block whose call never returns does not get here.
+                let end = self.blocks.get(exit).and_then(|block| block.end.as_ref());
+                if !end.is_some_and(|end| end.operands.iter().any(|word| Some(*word) == target)) {
+                    continue;
+                }
+                self.current = exit;
+                let values = self.operand(&pending.ty, operand, pending.storage)?;
+                let Some(label) = self.blocks.get(exit).map(|block| block.label.word()) else { continue };
+                let Some(block) = self.blocks.get_mut(pending.block) else { continue };
+                for (phi, value) in
+                    block.phis.iter_mut().skip(pending.at).take(pending.results).zip(values.iter())
+                {
+                    phi.operands.extend([value.word(), label]);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn switch(&mut self, value: &Typed, default: BlockIndex, cases: &[(u128, BlockIndex)]) -> Lowering<()> {
+        let parts = leaves(&value.0)?;
+        let id = self.scalar(&value.0, &value.1)?;
+        let default = self.label(default);
+        let (id, width) = match parts.as_slice() {
+            [Leaf { scalar: Scalar::Bool, .. }] => {
+                let uint = self.int(32);
+                let (one, zero) = (self.number(32, 1), self.number(32, 0));
+                (self.op(Op::Select, uint, &[id, one, zero]), 32)
+            }
+            [Leaf { scalar: Scalar::Int(width), .. }] => {
+                let valid = storage_width(*width);
+                // Drivers take switches over words only.
+                let wide = valid.max(32);
+                let mask = mask(*width);
+                let ty = self.int(wide);
+                let id = if wide == valid { id } else { self.op(Op::UConvert, ty, &[id]) };
+                let mut words = vec![id.word(), default.word()];
+                for (case, to) in cases {
+                    let case = *case as u64 & mask;
+                    words.push(case as u32);
+                    if wide == 64 {
+                        words.push((case >> 32) as u32);
+                    }
+                    words.push(self.label(*to).word());
+                }
+                self.end(Op::Switch, &words);
+                return Ok(());
+            }
+            _ => return Err(format!("a `match` over a value of the type {}", value.0).into()),
+        };
+        let mut words = vec![id.word(), default.word()];
+        for (case, to) in cases {
+            words.push(*case as u32 & mask(width) as u32);
+            words.push(self.label(*to).word());
+        }
+        self.end(Op::Switch, &words);
+        Ok(())
+    }
+
+    /// The position of an element that is known when the kernel is built.
+    fn constant_index(index: &Typed) -> Option<u64> {
+        match &index.1 {
+            Operand::Constant(Constant::Int(value)) => u64::try_from(*value).ok(),
+            Operand::Constant(Constant::Zero) => Some(0),
+            _ => None,
+        }
+    }
+
+    fn extract_element(&mut self, instruction: &Instruction, vector: &Typed, index: &Typed) -> Lowering<()> {
+        let storage = self.result_storage(instruction);
+        let values = self.operand(&vector.0, &vector.1, storage)?;
+        if let Some(index) = Self::constant_index(index) {
+            let part = values.get(range(&vector.0, &[index])?).unwrap_or_default().to_vec();
+            self.set(instruction, part);
+            return Ok(());
+        }
+        let position = self.scalar(&index.0, &index.1)?;
+        let (width, each) = (int_width(&index.0)?, leaves(&instruction.ty)?);
+        let mut results: Vec<ValueId> = values.get(..each.len()).unwrap_or_default().to_vec();
+        for number in 1..vector.0.elements().unwrap_or(1) {
+            let bool = self.bool();
+            let number_id = self.number(width, number);
+            let is_it = self.op(Op::IEqual, bool, &[position, number_id]);
+            let part = values.get(range(&vector.0, &[number])?).unwrap_or_default().to_vec();
+            for (result, (leaf, value)) in results.iter_mut().zip(each.iter().zip(part)) {
+                let ty = self.output.scalar_type(leaf.scalar, storage);
+                *result = self.op(Op::Select, ty, &[is_it, value, *result]);
+            }
+        }
+        self.set(instruction, results);
+        Ok(())
+    }
+
+    fn insert_element(
+        &mut self,
+        instruction: &Instruction,
+        vector: &Typed,
+        value: &Typed,
+        index: &Typed,
+    ) -> Lowering<()> {
+        let storage = self.result_storage(instruction);
+        let mut values = self.operand(&vector.0, &vector.1, storage)?.to_vec();
+        let new = self.operand(&value.0, &value.1, storage)?;
+        let Some(index) = Self::constant_index(index) else {
+            return Err("a vector of the host's that is written at an index".into());
+        };
+        for (at, value) in range(&vector.0, &[index])?.zip(new.iter()) {
+            if let Some(place) = values.get_mut(at) {
+                *place = *value;
+            }
+        }
+        self.set(instruction, values);
+        Ok(())
+    }
+
+    fn shuffle(
+        &mut self,
+        instruction: &Instruction,
+        left: &Typed,
+        right: &Typed,
+        mask: &Typed,
+    ) -> Lowering<()> {
+        let storage = self.result_storage(instruction);
+        let first = self.operand(&left.0, &left.1, storage)?;
+        let second = self.operand(&right.0, &right.1, storage)?;
+        let count = left.0.elements().unwrap_or(0);
+        let results_count = mask.0.elements().unwrap_or(0);
+        let Operand::Constant(mask) = &mask.1 else { return Err("a shuffle by values".into()) };
+        let each = leaves(left.0.element(0).unwrap_or(&Type::Void))?;
+        let mut results = Vec::new();
+        for at in 0..results_count {
+            let index = match mask {
+                Constant::Zero => Some(0),
+                Constant::Undefined => None,
+                Constant::Splat(element) => number_of(&element.1),
+                Constant::Elements(elements) => {
+                    elements.get(usize::try_from(at).unwrap_or(usize::MAX)).and_then(|(_, e)| number_of(e))
+                }
+                _ => return Err("a shuffle of an unknown form".into()),
+            };
+            match index {
+                Some(index) => {
+                    let (values, index) =
+                        if index < count { (&first, index) } else { (&second, index - count) };
+                    results.extend_from_slice(values.get(range(&left.0, &[index])?).unwrap_or_default());
+                }
+                None => {
+                    for leaf in &each {
+                        let ty = self.leaf_type(leaf.scalar, storage);
+                        results.push(self.output.builder.undefined(ty));
+                    }
+                }
+            }
+        }
+        self.set(instruction, results);
+        Ok(())
+    }
+
+    fn address(
+        &mut self,
+        instruction: &Instruction,
+        element: &Type,
+        base: &Operand,
+        indices: &[Typed],
+        in_bounds: bool,
+    ) -> Lowering<()> {
+        if instruction.ty != Type::Pointer {
+            return Err("a vector of pointers".into());
+        }
+        let storage = self.result_storage(instruction);
+        let base = self.operand(&Type::Pointer, base, storage)?;
+        let Some(mut pointer) = base.first().copied() else { return Err("a pointer without a value".into()) };
+        let chain = if in_bounds { Op::InBoundsPtrAccessChain } else { Op::PtrAccessChain };
+        let mut bytes = 0_u64;
+        let mut ty = element;
+        for (position, (index_type, index)) in indices.iter().enumerate() {
+            let constant = match index {
+                Operand::Constant(Constant::Int(value)) => Some(extended(*value, int_width(index_type)?)),
+                Operand::Constant(Constant::Zero) => Some(0),
+                _ => None,
+            };
+            let step = if position == 0 {
+                ty
+            } else if matches!(ty, Type::Struct { .. }) {
+                let Some(index) = constant else {
+                    return Err("a field by a number that is calculated".into());
+                };
+                bytes = bytes.wrapping_add(layout::offset(ty, index));
+                ty = ty.element(index).ok_or("a field that is not there")?;
+                continue;
+            } else {
+                let inner = ty.element(0);
+                ty = match (ty, inner) {
+                    (_, Some(inner)) => inner,
+                    (Type::Array(0, inner), None) => inner,
+                    _ => return Err("an element of what has none".into()),
+                };
+                ty
+            };
+            let size = layout::size(step);
+            match constant {
+                Some(index) => bytes = bytes.wrapping_add(size.wrapping_mul(index)),
+                None => {
+                    if bytes != 0 {
+                        pointer = self.offset_by(pointer, storage, std::mem::take(&mut bytes), chain);
+                    }
+                    let value = self.scalar(index_type, index)?;
+                    let value = self.sign_extended(value, int_width(index_type)?, 64);
+                    pointer = self.element(pointer, storage, step, size, value, chain)?;
+                }
+            }
+        }
+        if bytes != 0 {
+            pointer = self.offset_by(pointer, storage, bytes, chain);
+        }
+        self.set(instruction, vec![pointer]);
+        Ok(())
+    }
+
+    fn offset_by(&mut self, pointer: ValueId, storage: Storage, bytes: u64, chain: Op) -> ValueId {
+        let ty = self.output.byte_pointer(storage);
+        let bytes = self.number(64, bytes);
+        self.op(chain, ty, &[pointer, bytes])
+    }
+
+    /// A pointer to an element of an array.
+    fn element(
+        &mut self,
+        pointer: ValueId,
+        storage: Storage,
+        ty: &Type,
+        size: u64,
+        index: ValueId,
+        chain: Op,
+    ) -> Lowering<ValueId> {
+        let scalar = match leaves(ty)?.as_slice() {
+            [Leaf { scalar: scalar @ (Scalar::Int(16 | 32 | 64) | Scalar::Float(_)), .. }] => Some(*scalar),
+            _ => None,
+        };
+        if let Some(scalar) = scalar {
+            let pointee = self.leaf_type(scalar, storage);
+            let typed = self.cast_pointer(pointer, storage, pointee);
+            let to = self.output.builder.pointer_type(class(storage), pointee);
+            let element = self.op(chain, to, &[typed, index]);
+            return Ok(self.untyped(element, storage, pointee));
+        }
+        let ulong = self.int(64);
+        let bytes = if size == 1 {
+            index
+        } else {
+            let size = self.number(64, size);
+            self.op(Op::IMul, ulong, &[index, size])
+        };
+        let to = self.output.byte_pointer(storage);
+        Ok(self.op(chain, to, &[pointer, bytes]))
+    }
+}
+
+fn number_of(constant: &Constant) -> Option<u64> {
+    match constant {
+        Constant::Int(value) => u64::try_from(*value).ok(),
+        Constant::Zero => Some(0),
+        _ => None,
+    }
+}
+
+/// The width of an integer type.
+pub(super) fn int_width(ty: &Type) -> Lowering<u32> {
+    match ty {
+        Type::Int(width) => Ok(*width),
+        _ => Err(format!("an index of the type {ty}").into()),
+    }
+}
+
+/// A number of a width, with its sign, as 64 bits.
+fn extended(value: u128, width: u32) -> u64 {
+    let shift = 64_u32.saturating_sub(width);
+    (((value as u64) << shift) as i64 >> shift) as u64
+}
+
+/// The bits of a width.
+pub(super) fn mask(width: u32) -> u64 {
+    u64::MAX >> 64_u32.saturating_sub(width)
+}
+
+/// The blocks that are reached, each behind its dominators.
+fn order(function: &Function) -> Vec<BlockIndex> {
+    let successors = |index: BlockIndex| {
+        let block = function.blocks.get(index.0 as usize);
+        let instructions = block.map(|block| block.instructions.as_slice()).unwrap_or_default();
+        instructions.last().map(|last| last.kind.successors()).unwrap_or_default()
+    };
+    let mut order = Vec::new();
+    let mut seen = HashSet::from([BlockIndex(0)]);
+    let mut stack = vec![(BlockIndex(0), successors(BlockIndex(0)), 0)];
+    while let Some((index, next, at)) = stack.last_mut() {
+        // From the last to the first, so that the first comes first in the reverse.
+        let position = next.len().checked_sub(1 + *at);
+        *at += 1;
+        match position.and_then(|position| next.get(position)) {
+            Some(&to) => {
+                if seen.insert(to) {
+                    stack.push((to, successors(to), 0));
+                }
+            }
+            None => {
+                order.push(*index);
+                stack.pop();
+            }
+        }
+    }
+    order.reverse();
+    order
+}

@@ -1,0 +1,293 @@
+//! From functions of LLVM IR to functions of SPIR-V.
+
+mod calls;
+mod code;
+mod floats;
+mod function;
+mod intrinsics;
+mod ints;
+mod library;
+mod memory;
+pub(crate) mod panics;
+mod types;
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use oclave_spirv::{
+    Builder, BuiltIn, Capability, Code, Decoration, ExecutionMode, ExecutionModel,
+    FunctionParameterAttribute, LinkageType, Op, Section, StorageClass, TypeId, ValueId, Version,
+};
+
+use crate::kernels::{Kernel, ParameterKind, Scalar, TypeDescription};
+use crate::llvm::tree::Function;
+use crate::memory::Image;
+use crate::program::{Program, Symbol};
+use crate::spaces::{Analyses, Copy, Storage};
+use crate::{Error, Result};
+use function::Lower;
+use panics::{PanicSite, Panics};
+
+/// What a copy of a function became.
+#[derive(Debug, Clone)]
+struct Emitted {
+    id: ValueId,
+    /// It has one more parameter, the address of the kernel's note of a panic.
+    panics: bool,
+}
+
+/// A parameter of the kernel that is being lowered.
+#[derive(Debug, Clone, Copy)]
+struct Argument {
+    id: ValueId,
+    ty: TypeId,
+    /// What it points to.
+    pointee: Option<(TypeId, Storage)>,
+}
+
+/// The module that is being made.
+struct Output<'p> {
+    program: &'p Program,
+    analyses: Analyses<'p>,
+    builder: Builder,
+    emitted: HashMap<Copy, Emitted>,
+    /// Variables of constants, and the type of what they hold.
+    constants: HashMap<Symbol, (ValueId, TypeId)>,
+    /// Struct types by what they describe.
+    structs: Vec<(TypeDescription, TypeId)>,
+    /// Functions of this crate's own, by name.
+    helpers: HashMap<String, ValueId>,
+    panics: Panics,
+}
+
+/// Lowers kernels and what they reach.
+pub(crate) fn lower(program: &Program, kernels: &[Kernel]) -> Result<(oclave_spirv::Module, Vec<PanicSite>)> {
+    let mut output = Output {
+        program,
+        analyses: Analyses::new(program),
+        builder: Builder::kernel(Version::V1_0),
+        emitted: HashMap::new(),
+        constants: HashMap::new(),
+        structs: Vec::new(),
+        helpers: HashMap::new(),
+        panics: Panics::default(),
+    };
+    output.builder.opencl_std();
+    for kernel in kernels {
+        output.kernel(kernel)?;
+    }
+    // OpenCL C 3.0: readers take the module for that of a kernel language.
+    output.builder.push_in(Section::DebugStrings, Op::Source, &[3, 300_000]);
+    Ok((output.builder.finish()?, output.panics.sites))
+}
+
+impl Output<'_> {
+    fn kernel(&mut self, kernel: &Kernel) -> Result<()> {
+        let Some((symbol, function)) = self.program.function(kernel.symbol.module, &kernel.symbol.name)
+        else {
+            return Err(Error::Link(format!("the kernel `{}` has no body", kernel.name)));
+        };
+        let mut arguments = Vec::new();
+        for parameter in &kernel.parameters {
+            let id = self.builder.value();
+            self.builder.name(id, &parameter.name);
+            let ty = self.described(&parameter.ty);
+            let pointer = |output: &mut Self, storage: Storage| {
+                let class = types::class(storage);
+                Argument { id, ty: output.builder.pointer_type(class, ty), pointee: Some((ty, storage)) }
+            };
+            let argument = match (parameter.kind, &parameter.ty) {
+                (ParameterKind::Value | ParameterKind::Length, TypeDescription::Scalar(_)) => {
+                    Argument { id, ty, pointee: None }
+                }
+                (ParameterKind::Value | ParameterKind::Length, _) => {
+                    let by_value = FunctionParameterAttribute::ByVal as u32;
+                    self.builder.decorate(id, Decoration::FuncParamAttr, &[by_value]);
+                    pointer(self, Storage::Function)
+                }
+                (ParameterKind::Local, _) => pointer(self, Storage::Local),
+                (ParameterKind::Read | ParameterKind::Write | ParameterKind::Out, _) => {
+                    pointer(self, Storage::Global)
+                }
+            };
+            arguments.push(argument);
+        }
+        let copy = self.analyses.kernel(&symbol);
+        let analysis = self.analyses.get(&copy, &function)?;
+        let id = self.builder.value();
+        let lowered = Lower::new(self, &copy, &function, analysis, Some(&arguments)).run()?;
+        let void = self.builder.void_type();
+        let parameters: Vec<(TypeId, ValueId)> = arguments.iter().map(|a| (a.ty, a.id)).collect();
+        let interface: Vec<ValueId> = Vec::new();
+        self.add_function(id, void, &parameters, lowered.code);
+        self.builder.entry_point(ExecutionModel::Kernel, id, &kernel.name, &interface);
+        if let Some([x, y, z]) = kernel.work_group_size {
+            self.builder.execution_mode(id, ExecutionMode::LocalSize, &[x, y, z]);
+        }
+        // Rust rounds every product.
+        self.builder.execution_mode(id, ExecutionMode::ContractionOff, &[]);
+        self.describe(kernel);
+        Ok(())
+    }
+
+    /// The strings that tell types with their signs, and qualifiers, as `llvm-spirv` writes them.
+    fn describe(&mut self, kernel: &Kernel) {
+        let (mut types, mut qualifiers) = (String::new(), String::new());
+        for parameter in &kernel.parameters {
+            let base = spelling(&parameter.ty);
+            let (star, qualifier) = match parameter.kind {
+                ParameterKind::Value | ParameterKind::Length => ("", ""),
+                ParameterKind::Read => ("*", "const"),
+                ParameterKind::Write | ParameterKind::Out | ParameterKind::Local => ("*", ""),
+            };
+            types += &format!("{base}{star},");
+            qualifiers += &format!("{qualifier},");
+        }
+        self.builder.string(&format!("kernel_arg_type.{}.{types}", kernel.name));
+        self.builder.string(&format!("kernel_arg_type_qual.{}.{qualifiers}", kernel.name));
+    }
+
+    /// The type of a description. Structs have names.
+    fn described(&mut self, ty: &TypeDescription) -> TypeId {
+        match ty {
+            TypeDescription::Scalar(scalar) => match scalar {
+                Scalar::F32 | Scalar::F64 => self.builder.float_type(scalar.bits()),
+                _ => self.builder.int_type(scalar.bits()),
+            },
+            TypeDescription::Array(element, count) => {
+                let element = self.described(element);
+                self.builder.array_type(element, *count)
+            }
+            TypeDescription::Struct { name, fields, .. } => {
+                if let Some((_, id)) = self.structs.iter().find(|(known, _)| known == ty) {
+                    return *id;
+                }
+                let members: Vec<TypeId> = fields.iter().map(|field| self.described(&field.ty)).collect();
+                let id = self.builder.new_struct_type(&members);
+                self.builder.name_type(id, &format!("struct.{name}"));
+                for (member, field) in (0_u32..).zip(fields) {
+                    self.builder.name_member(id, member, &field.name);
+                }
+                self.structs.push((ty.clone(), id));
+                id
+            }
+        }
+    }
+
+    /// The copy of a function that is called.
+    fn function(&mut self, copy: &Copy, function: &Rc<Function>) -> Result<Emitted> {
+        if let Some(emitted) = self.emitted.get(copy) {
+            return Ok(emitted.clone());
+        }
+        let analysis = self.analyses.get(copy, function)?;
+        let id = self.builder.value();
+        let lowered = Lower::new(self, copy, function, analysis, None).run()?;
+        // Drivers take functions of one name for one function.
+        let name = format!("{}.{}", crate::demangle::path(&copy.symbol.name), self.emitted.len());
+        self.builder.name(id, &name);
+        self.add_function(id, lowered.returns, &lowered.parameters, lowered.code);
+        let emitted = Emitted { id, panics: lowered.panics };
+        self.emitted.insert(copy.clone(), emitted.clone());
+        Ok(emitted)
+    }
+
+    fn add_function(&mut self, id: ValueId, returns: TypeId, parameters: &[(TypeId, ValueId)], body: Code) {
+        let types: Vec<TypeId> = parameters.iter().map(|(ty, _)| *ty).collect();
+        let ty = self.builder.function_type(returns, &types);
+        let mut code = Code::new();
+        code.push(Op::Function, &[returns.word(), id.word(), 0, ty.word()]);
+        for (ty, parameter) in parameters {
+            code.push(Op::FunctionParameter, &[ty.word(), parameter.word()]);
+        }
+        self.builder.add_function(code);
+        self.builder.add_function(body);
+        let mut end = Code::new();
+        end.push(Op::FunctionEnd, &[]);
+        self.builder.add_function(end);
+    }
+
+    /// The variable of a constant, and the type of what it holds.
+    fn constant_variable(&mut self, symbol: &Symbol) -> Result<(ValueId, TypeId), String> {
+        if let Some(known) = self.constants.get(symbol) {
+            return Ok(*known);
+        }
+        let (value, ty) = self.constant_value(symbol)?;
+        let pointer = self.builder.pointer_type(StorageClass::UniformConstant, ty);
+        let variable = self.builder.variable(pointer, StorageClass::UniformConstant, Some(value));
+        self.builder.decorate(variable, Decoration::Constant, &[]);
+        self.constants.insert(symbol.clone(), (variable, ty));
+        Ok((variable, ty))
+    }
+
+    /// The value of a constant as an array of integers.
+    fn constant_value(&mut self, symbol: &Symbol) -> Result<(ValueId, TypeId), String> {
+        let (owner, global) = self.program.global(symbol.module, &symbol.name).ok_or_else(|| {
+            format!("the static `{}` has no value here", crate::demangle::path(&symbol.name))
+        })?;
+        if !global.is_constant {
+            return Err(format!(
+                "the static `{}` can change, and devices have no statics of the host",
+                crate::demangle::path(&symbol.name)
+            ));
+        }
+        let image = Image::of_global(self.program, owner.module, &owner.name)?;
+        if !image.addresses.is_empty() {
+            return Err(format!(
+                "the constant `{}` holds addresses (a table of references or functions)",
+                crate::demangle::path(&symbol.name)
+            ));
+        }
+        let align = global.align.max(crate::llvm::layout::align(&global.ty));
+        let bytes = image.bytes.len() as u64;
+        let step = [8, 4, 2, 1].into_iter().find(|step| align % step == 0 && bytes % step == 0).unwrap_or(1);
+        let element = self.builder.int_type(step as u32 * 8);
+        let count = (bytes / step).max(1);
+        let ty = self.builder.array_type(element, count);
+        let elements: Vec<ValueId> = (0..count)
+            .map(|index| {
+                let value = image.number(index * step, step).unwrap_or(0);
+                self.builder.int_constant(step as u32 * 8, value)
+            })
+            .collect();
+        Ok((self.builder.composite(ty, &elements), ty))
+    }
+
+    /// The variable of a built-in vector of three, or of a number, of 64 bits.
+    fn built_in(&mut self, what: BuiltIn, is_vector: bool) -> (ValueId, TypeId) {
+        let ulong = self.builder.int_type(64);
+        let ty = if is_vector { self.builder.vector_type(ulong, 3) } else { ulong };
+        (self.builder.built_in(what, ty), ty)
+    }
+
+    /// The device global that notes panics for the host. See [`panics`].
+    fn panic_variable(&mut self) -> (ValueId, TypeId) {
+        let ulong = self.builder.int_type(64);
+        let to = self.builder.pointer_type(StorageClass::CrossWorkgroup, ulong);
+        if let Some(variable) = self.helpers.get(panics::VARIABLE) {
+            return (*variable, to);
+        }
+        let pair = self.builder.array_type(ulong, 2);
+        let place = self.builder.pointer_type(StorageClass::CrossWorkgroup, pair);
+        let null = self.builder.null(pair);
+        let variable = self.builder.variable(place, StorageClass::CrossWorkgroup, Some(null));
+        self.builder.name(variable, panics::VARIABLE);
+        self.builder.decorate_linkage(variable, panics::VARIABLE, LinkageType::Export);
+        let marker = oclave_spirv::string_words("oclave:device_global,host_access_none");
+        self.builder.decorate(variable, Decoration::UserSemantic, &marker);
+        self.helpers.insert(panics::VARIABLE.to_owned(), variable);
+        (variable, to)
+    }
+
+    fn capability(&mut self, capability: Capability) {
+        self.builder.capability(capability);
+    }
+}
+
+/// The type in OpenCL C, for the sign of scalars.
+fn spelling(ty: &TypeDescription) -> String {
+    match ty {
+        TypeDescription::Scalar(scalar) => scalar.opencl_name().to_owned(),
+        TypeDescription::Array(element, count) => format!("{}[{count}]", spelling(element)),
+        TypeDescription::Struct { name, .. } => format!("struct {name}"),
+    }
+}

@@ -1,0 +1,598 @@
+//! Which memory each pointer points to.
+//!
+//! LLVM's pointers of the host have no address space. Pointers that may be equal, and pointers that
+//! are stored in the same memory, are put into one class (by unification, as Steensgaard's analysis
+//! does). A class knows the kinds of memory that its pointers may point to. Functions are analysed
+//! once for each combination of classes that they are called with, and copied likewise.
+
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+use crate::llvm::tree::{
+    BlockIndex, Callee, Cast, Constant, Expression, Function, Instruction, Kind, Local, Operand, Type,
+};
+use crate::program::{Program, Symbol};
+use crate::{Result, kernels};
+
+/// A kind of memory, as a set of one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub(crate) struct Spaces(u8);
+
+impl Spaces {
+    pub(crate) const NONE: Self = Self(0);
+    pub(crate) const FUNCTION: Self = Self(1);
+    pub(crate) const GLOBAL: Self = Self(2);
+    pub(crate) const LOCAL: Self = Self(4);
+    pub(crate) const CONSTANT: Self = Self(8);
+
+    fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// What pointers of a class are on the device. Constants that share a class with other memory are
+    /// copied to the stack.
+    pub(crate) fn storage(self) -> Storage {
+        let set = if self.has_copies() { Self(self.0 & !Self::CONSTANT.0 | Self::FUNCTION.0) } else { self };
+        match set {
+            Self::FUNCTION => Storage::Function,
+            Self::LOCAL => Storage::Local,
+            Self::CONSTANT => Storage::Constant,
+            // What no memory is known of is null, or an address that the host stored in memory.
+            Self::GLOBAL | Self::NONE => Storage::Global,
+            _ => Storage::Generic,
+        }
+    }
+
+    /// Whether constants of the class are copied to the stack.
+    pub(crate) fn has_copies(self) -> bool {
+        self.0 & Self::CONSTANT.0 != 0 && self != Self::CONSTANT
+    }
+}
+
+/// Where pointers of a class point to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Storage {
+    Function,
+    Global,
+    Local,
+    Constant,
+    Generic,
+}
+
+/// A class of pointers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Class(u32);
+
+/// Classes, and which of them were joined.
+#[derive(Debug, Clone, Default)]
+struct Classes {
+    parent: Vec<u32>,
+    spaces: Vec<Spaces>,
+    /// The class of pointers in the memory that pointers of this class point to.
+    pointee: Vec<Option<Class>>,
+    /// Counts changes.
+    changes: u64,
+}
+
+impl Classes {
+    fn fresh(&mut self, spaces: Spaces) -> Class {
+        let class = Class(u32::try_from(self.parent.len()).unwrap_or(u32::MAX));
+        self.parent.push(class.0);
+        self.spaces.push(spaces);
+        self.pointee.push(None);
+        class
+    }
+
+    fn root(&self, class: Class) -> usize {
+        let mut at = class.0 as usize;
+        while let Some(&parent) = self.parent.get(at) {
+            if parent as usize == at {
+                break;
+            }
+            at = parent as usize;
+        }
+        at
+    }
+
+    fn spaces(&self, class: Class) -> Spaces {
+        self.spaces.get(self.root(class)).copied().unwrap_or_default()
+    }
+
+    fn add(&mut self, class: Class, spaces: Spaces) {
+        let root = self.root(class);
+        if let Some(known) = self.spaces.get_mut(root) {
+            let joined = known.with(spaces);
+            if joined != *known {
+                *known = joined;
+                self.changes += 1;
+            }
+        }
+    }
+
+    /// The class of pointers in memory that pointers of `class` point to.
+    fn pointee(&mut self, class: Class) -> Class {
+        let root = self.root(class);
+        if let Some(Some(pointee)) = self.pointee.get(root) {
+            return *pointee;
+        }
+        let pointee = self.fresh(Spaces::NONE);
+        if let Some(entry) = self.pointee.get_mut(root) {
+            *entry = Some(pointee);
+        }
+        pointee
+    }
+
+    fn known_pointee(&self, class: Class) -> Option<Class> {
+        self.pointee.get(self.root(class)).copied().flatten()
+    }
+
+    /// Joins classes, and those of the memory behind them.
+    fn unify(&mut self, a: Class, b: Class) {
+        let mut pending = vec![(a, b)];
+        while let Some((a, b)) = pending.pop() {
+            let (a, b) = (self.root(a), self.root(b));
+            if a == b {
+                continue;
+            }
+            self.changes += 1;
+            let (behind_a, behind_b) =
+                (self.pointee.get(a).copied().flatten(), self.pointee.get(b).copied().flatten());
+            let spaces = self.spaces.get(b).copied().unwrap_or_default();
+            if let Some(parent) = self.parent.get_mut(b) {
+                *parent = a as u32;
+            }
+            if let Some(known) = self.spaces.get_mut(a) {
+                *known = known.with(spaces);
+            }
+            match (behind_a, behind_b) {
+                (Some(a), Some(b)) => pending.push((a, b)),
+                (None, Some(behind)) => {
+                    if let Some(entry) = self.pointee.get_mut(a) {
+                        *entry = Some(behind);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// The classes of a function's parameters and result, and what lies behind them.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub(crate) struct Shape {
+    /// Indices into `classes`. The last one is that of the result.
+    values: Vec<Option<usize>>,
+    classes: Vec<(Spaces, Option<usize>)>,
+}
+
+/// A copy of a function.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Copy {
+    pub(crate) symbol: Symbol,
+    pub(crate) shape: Shape,
+}
+
+/// The classes of one copy of a function.
+#[derive(Debug)]
+pub(crate) struct Analysis {
+    classes: Classes,
+    locals: HashMap<Local, Class>,
+    globals: HashMap<Symbol, Class>,
+    returns: Option<Class>,
+    /// Block and position of calls → what is called.
+    pub(crate) calls: HashMap<(BlockIndex, usize), Copy>,
+    /// Classes and results as callers see them.
+    summary: Shape,
+}
+
+impl Analysis {
+    /// Where a pointer, or the pointers in an aggregate, point to.
+    pub(crate) fn of(&self, local: Local) -> Storage {
+        self.locals.get(&local).map_or(Storage::Global, |class| self.classes.spaces(*class).storage())
+    }
+
+    pub(crate) fn of_result(&self) -> Storage {
+        self.returns.map_or(Storage::Global, |class| self.classes.spaces(class).storage())
+    }
+
+    /// Where a constant lies, and whether this function copies it to its stack.
+    pub(crate) fn of_global(&self, symbol: &Symbol) -> (Storage, bool) {
+        let spaces = self.globals.get(symbol).map_or(Spaces::CONSTANT, |class| self.classes.spaces(*class));
+        (spaces.storage(), spaces.has_copies())
+    }
+
+    /// Where the pointers in the memory that an operand points to point to.
+    pub(crate) fn behind(&self, local: Local) -> Storage {
+        let behind = self.locals.get(&local).and_then(|class| self.classes.known_pointee(*class));
+        behind.map_or(Storage::Global, |class| self.classes.spaces(class).storage())
+    }
+}
+
+/// Analyses functions, each copy once.
+#[derive(Debug)]
+pub(crate) struct Analyses<'p> {
+    program: &'p Program,
+    done: HashMap<Copy, Rc<Analysis>>,
+    /// Functions that are being analysed, to find recursion.
+    active: Vec<Symbol>,
+}
+
+/// Calls may nest so deep.
+const DEEPEST: usize = 200;
+
+impl<'p> Analyses<'p> {
+    pub(crate) fn new(program: &'p Program) -> Self {
+        Self { program, done: HashMap::new(), active: Vec::new() }
+    }
+
+    /// The analysis of a kernel's function, which has no parameters.
+    pub(crate) fn kernel(&mut self, symbol: &Symbol) -> Copy {
+        Copy { symbol: symbol.clone(), shape: Shape { values: vec![None], classes: Vec::new() } }
+    }
+
+    pub(crate) fn get(&mut self, copy: &Copy, function: &Function) -> Result<Rc<Analysis>> {
+        if let Some(analysis) = self.done.get(copy) {
+            return Ok(Rc::clone(analysis));
+        }
+        if self.active.contains(&copy.symbol) || self.active.len() >= DEEPEST {
+            return Err(self.program.unsupported(
+                &copy.symbol,
+                function,
+                None,
+                "it calls itself, and devices have no recursion",
+                "write a loop, with a stack of its own if need be",
+            ));
+        }
+        self.active.push(copy.symbol.clone());
+        let analysis = Run::new(self, copy, function).run();
+        self.active.pop();
+        let analysis = Rc::new(analysis?);
+        self.done.insert(copy.clone(), Rc::clone(&analysis));
+        Ok(analysis)
+    }
+}
+
+/// The analysis of one function.
+struct Run<'a, 'p> {
+    all: &'a mut Analyses<'p>,
+    copy: &'a Copy,
+    function: &'a Function,
+    classes: Classes,
+    locals: HashMap<Local, Class>,
+    globals: HashMap<Symbol, Class>,
+    returns: Option<Class>,
+}
+
+impl<'a, 'p> Run<'a, 'p> {
+    fn new(all: &'a mut Analyses<'p>, copy: &'a Copy, function: &'a Function) -> Self {
+        let mut run = Self {
+            all,
+            copy,
+            function,
+            classes: Classes::default(),
+            locals: HashMap::new(),
+            globals: HashMap::new(),
+            returns: None,
+        };
+        let classes = run.instantiate(&copy.shape);
+        for ((_, local), class) in function.parameters.iter().zip(&classes) {
+            run.locals.extend(class.map(|class| (*local, class)));
+        }
+        if carries(&function.returns) {
+            run.returns = classes.last().copied().flatten().or_else(|| Some(run.classes.fresh(Spaces::NONE)));
+        }
+        run
+    }
+
+    /// The classes of a shape, as new ones here.
+    fn instantiate(&mut self, shape: &Shape) -> Vec<Option<Class>> {
+        let new: Vec<Class> = shape.classes.iter().map(|(spaces, _)| self.classes.fresh(*spaces)).collect();
+        for (class, (_, pointee)) in new.iter().zip(&shape.classes) {
+            if let Some(pointee) = pointee.and_then(|index| new.get(index)) {
+                let behind = self.classes.pointee(*class);
+                self.classes.unify(behind, *pointee);
+            }
+        }
+        shape.values.iter().map(|value| value.and_then(|index| new.get(index)).copied()).collect()
+    }
+
+    /// The shape of values.
+    fn shape(&self, values: &[Option<Class>]) -> Shape {
+        let mut numbers: HashMap<usize, usize> = HashMap::new();
+        let mut order: Vec<Class> = Vec::new();
+        let mut number = |class: Class, order: &mut Vec<Class>| {
+            *numbers.entry(self.classes.root(class)).or_insert_with(|| {
+                order.push(class);
+                order.len() - 1
+            })
+        };
+        let values = values.iter().map(|class| class.map(|class| number(class, &mut order))).collect();
+        let mut classes = Vec::new();
+        let mut at = 0;
+        while let Some(&class) = order.get(at) {
+            let pointee = self.classes.known_pointee(class).map(|class| number(class, &mut order));
+            classes.push((self.classes.spaces(class), pointee));
+            at += 1;
+        }
+        Shape { values, classes }
+    }
+
+    fn local(&mut self, local: Local) -> Class {
+        match self.locals.get(&local) {
+            Some(class) => *class,
+            None => {
+                let class = self.classes.fresh(Spaces::NONE);
+                self.locals.insert(local, class);
+                class
+            }
+        }
+    }
+
+    fn operand(&mut self, operand: &Operand) -> Option<Class> {
+        match operand {
+            Operand::Local(local) => Some(self.local(*local)),
+            Operand::Constant(constant) => self.constant(constant),
+        }
+    }
+
+    fn constant(&mut self, constant: &Constant) -> Option<Class> {
+        match constant {
+            Constant::Global(name) => {
+                let symbol = Symbol { module: self.copy.symbol.module, name: Rc::clone(name) };
+                if let Some(class) = self.globals.get(&symbol) {
+                    return Some(*class);
+                }
+                let class = self.classes.fresh(Spaces::CONSTANT);
+                self.globals.insert(symbol, class);
+                Some(class)
+            }
+            Constant::Elements(elements) => {
+                let mut joined: Option<Class> = None;
+                for (_, element) in elements.iter() {
+                    if let Some(class) = self.constant(element) {
+                        if let Some(known) = joined {
+                            self.classes.unify(known, class);
+                        }
+                        joined = Some(class);
+                    }
+                }
+                joined
+            }
+            Constant::Splat(element) => self.constant(&element.1),
+            Constant::Expression(expression) => match &**expression {
+                Expression::Cast(_, _, value) => self.constant(value),
+                Expression::Address { base, .. } => self.constant(base),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    fn join(&mut self, a: Option<Class>, b: Option<Class>) {
+        if let (Some(a), Some(b)) = (a, b) {
+            self.classes.unify(a, b);
+        }
+    }
+
+    fn join_operands(&mut self, result: Option<Class>, operands: &[&Operand]) {
+        for operand in operands {
+            let class = self.operand(operand);
+            self.join(result, class);
+        }
+    }
+
+    fn run(mut self) -> Result<Analysis> {
+        let function = self.function;
+        for block in &function.blocks {
+            for (position, instruction) in block.instructions.iter().enumerate() {
+                if !is_diverging(&block.instructions, position) {
+                    self.instruction(instruction);
+                }
+            }
+        }
+        let mut calls = HashMap::new();
+        loop {
+            let before = self.classes.changes;
+            for (index, block) in (0_u32..).zip(&function.blocks) {
+                for (position, instruction) in block.instructions.iter().enumerate() {
+                    if is_diverging(&block.instructions, position) {
+                        continue;
+                    }
+                    if let Some(copy) = self.call(instruction)? {
+                        calls.insert((BlockIndex(index), position), copy);
+                    }
+                }
+            }
+            if self.classes.changes == before {
+                break;
+            }
+        }
+        self.check_copies()?;
+        let mut values: Vec<Option<Class>> =
+            function.parameters.iter().map(|(_, local)| self.locals.get(local).copied()).collect();
+        values.push(self.returns);
+        let summary = self.shape(&values);
+        let Self { classes, locals, globals, returns, .. } = self;
+        Ok(Analysis { classes, locals, globals, returns, calls, summary })
+    }
+
+    /// Copies of constants on the stack must not outlive the function.
+    fn check_copies(&self) -> Result<()> {
+        let copied: HashSet<usize> = self
+            .globals
+            .values()
+            .filter(|class| self.classes.spaces(**class).has_copies())
+            .map(|class| self.classes.root(*class))
+            .collect();
+        if copied.is_empty() {
+            return Ok(());
+        }
+        let parameters = self.function.parameters.iter().filter_map(|(_, local)| self.locals.get(local));
+        let mut pending: Vec<Class> = parameters.copied().chain(self.returns).collect();
+        let mut seen = HashSet::new();
+        while let Some(class) = pending.pop() {
+            let root = self.classes.root(class);
+            if !seen.insert(root) {
+                continue;
+            }
+            if copied.contains(&root) {
+                return Err(self.all.program.unsupported(
+                    &self.copy.symbol,
+                    self.function,
+                    None,
+                    "one reference that leaves the function may refer to a constant and to other memory",
+                    "mark the function `#[inline(always)]`, or return a value instead of a reference",
+                ));
+            }
+            pending.extend(self.classes.known_pointee(class));
+        }
+        Ok(())
+    }
+
+    fn instruction(&mut self, instruction: &Instruction) {
+        let result = match instruction.result {
+            Some(result) if carries(&instruction.ty) => Some(self.local(result)),
+            _ => None,
+        };
+        match &instruction.kind {
+            Kind::Alloca { .. } => {
+                if let Some(class) = result {
+                    self.classes.add(class, Spaces::FUNCTION);
+                }
+            }
+            Kind::Load { pointer, .. } => {
+                if let (Some(result), Some(pointer)) = (result, self.operand(pointer)) {
+                    let behind = self.classes.pointee(pointer);
+                    self.classes.unify(result, behind);
+                }
+            }
+            Kind::Store { value: (ty, value), pointer, .. } => {
+                if carries(ty)
+                    && let (Some(value), Some(pointer)) = (self.operand(value), self.operand(pointer))
+                {
+                    let behind = self.classes.pointee(pointer);
+                    self.classes.unify(behind, value);
+                }
+            }
+            Kind::Atomic { pointer, value, .. } => {
+                if let (Some(result), Some(pointer)) = (result, self.operand(pointer)) {
+                    let behind = self.classes.pointee(pointer);
+                    self.classes.unify(result, behind);
+                    self.join_operands(Some(result), &[value]);
+                }
+            }
+            Kind::CompareExchange { pointer, expected, new, .. } => {
+                if let (Some(result), Some(pointer)) = (result, self.operand(pointer)) {
+                    let behind = self.classes.pointee(pointer);
+                    self.classes.unify(result, behind);
+                    self.join_operands(Some(result), &[&expected.1, new]);
+                }
+            }
+            Kind::Address { base, .. } => self.join_operands(result, &[base]),
+            Kind::Cast(Cast::PtrToInt | Cast::IntToPtr | Cast::AddressSpace | Cast::Bitcast, from, value) => {
+                if carries(from) {
+                    self.join_operands(result, &[value]);
+                }
+            }
+            Kind::Select(_, yes, no) => self.join_operands(result, &[yes, no]),
+            Kind::Freeze(value) => self.join_operands(result, &[value]),
+            Kind::Phi(incoming) => {
+                for (value, _) in incoming {
+                    self.join_operands(result, &[value]);
+                }
+            }
+            Kind::ExtractValue(aggregate, _) | Kind::ExtractElement(aggregate, _) => {
+                self.join_operands(result, &[&aggregate.1]);
+            }
+            Kind::InsertValue(aggregate, value, _) | Kind::InsertElement(aggregate, value, _) => {
+                self.join_operands(result, &[&aggregate.1]);
+                if carries(&value.0) {
+                    self.join_operands(result, &[&value.1]);
+                }
+            }
+            Kind::Shuffle(a, b, _) => self.join_operands(result, &[&a.1, &b.1]),
+            Kind::Return(Some((ty, value))) if carries(ty) => {
+                let value = self.operand(value);
+                self.join(self.returns, value);
+            }
+            Kind::Call { callee: Callee::Function(name), arguments, .. } => {
+                if name.starts_with("llvm.memcpy") || name.starts_with("llvm.memmove") {
+                    if let [(_, to), (_, from), ..] = arguments.as_slice()
+                        && let (Some(to), Some(from)) = (self.operand(to), self.operand(from))
+                    {
+                        let (to, from) = (self.classes.pointee(to), self.classes.pointee(from));
+                        self.classes.unify(to, from);
+                    }
+                    return;
+                }
+                let spaces = match name.strip_prefix(kernels::INTRINSIC) {
+                    Some("argument_global") => Spaces::GLOBAL,
+                    Some("argument_local" | "local_memory") => Spaces::LOCAL,
+                    Some("argument_bytes") => Spaces::FUNCTION,
+                    _ => Spaces::NONE,
+                };
+                if let Some(class) = result {
+                    self.classes.add(class, spaces);
+                    // `llvm.ptrmask`, `llvm.launder.invariant.group` and the like.
+                    if name.starts_with("llvm.")
+                        && let Some((Type::Pointer, first)) = arguments.first()
+                    {
+                        self.join_operands(result, &[first]);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The copy of a function that an instruction calls.
+    fn call(&mut self, instruction: &Instruction) -> Result<Option<Copy>> {
+        let Kind::Call { callee: Callee::Function(name), arguments, .. } = &instruction.kind else {
+            return Ok(None);
+        };
+        let Some((symbol, function)) = self.all.program.function(self.copy.symbol.module, name) else {
+            return Ok(None);
+        };
+        let mut values = Vec::new();
+        for (ty, argument) in arguments.iter().take(function.parameters.len()) {
+            values.push(if carries(ty) { self.operand(argument) } else { None });
+        }
+        values.resize(function.parameters.len(), None);
+        values.push(match instruction.result {
+            Some(result) if carries(&instruction.ty) => Some(self.local(result)),
+            _ => None,
+        });
+        let copy = Copy { symbol, shape: self.shape(&values) };
+        let analysis = self.all.get(&copy, &function)?;
+        let before = self.classes.changes;
+        let summary = self.instantiate(&analysis.summary);
+        for (value, known) in values.iter().zip(summary) {
+            self.join(*value, known);
+        }
+        // Joining with new classes that tell nothing new is no change.
+        let is_same = self.shape(&values) == copy.shape;
+        self.classes.changes = if is_same { before } else { before + 1 };
+        Ok(Some(copy))
+    }
+}
+
+/// Whether a value of a type may hold pointers. LLVM copies pointers as integers of 64 bits, too.
+fn carries(ty: &Type) -> bool {
+    match ty {
+        Type::Pointer | Type::Int(64) => true,
+        Type::Array(_, element) | Type::Vector(_, element) => carries(element),
+        Type::Struct { fields, .. } => fields.iter().any(carries),
+        _ => false,
+    }
+}
+
+/// Whether the instruction at a position is a call that never returns: a panic.
+pub(crate) fn is_diverging(instructions: &[Instruction], position: usize) -> bool {
+    let is = |at: usize, wanted: fn(&Kind) -> bool| instructions.get(at).is_some_and(|i| wanted(&i.kind));
+    is(position, |kind| matches!(kind, Kind::Call { callee, .. } if !is_hint(callee)))
+        && is(position + 1, |kind| matches!(kind, Kind::Unreachable))
+}
+
+fn is_hint(callee: &Callee) -> bool {
+    matches!(callee, Callee::Function(name) if name.starts_with("llvm.") && !name.starts_with("llvm.trap"))
+}

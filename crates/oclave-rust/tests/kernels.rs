@@ -1,0 +1,260 @@
+//! Kernels by the test's own rustc: sound modules, and errors that name function and line.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test")]
+
+mod support;
+
+use oclave_rust::{Compiled, Error, Text, compile};
+use oclave_spirv::{Capability, Op, StorageClass};
+use support::Compiler;
+
+const HEAD: &str = "use oclave_kernel::{Data, Global, Item, Local, Out, kernel};
+use std::sync::atomic::{AtomicU32, Ordering};
+";
+
+fn lowered(compiler: &Compiler, source: &str) -> Result<Compiled, Error> {
+    let (text, own) = (compiler.text(&format!("{HEAD}{source}")), compiler.kernel_crate());
+    compile(&[Text { name: "k.ll", ir: &text }, Text { name: "oclave_kernel.ll", ir: &own }])
+}
+
+/// Lowers a source, which must give a sound module.
+fn sound(compiler: &Compiler, source: &str) -> Compiled {
+    let compiled = lowered(compiler, source).unwrap_or_else(|error| panic!("{error}\n{source}"));
+    oclave_spirv::check::check(&oclave_spirv::transform::strip::strip(&compiled.module, |_| false).unwrap())
+        .unwrap_or_else(|error| panic!("{error}\n{source}"));
+    compiled
+}
+
+/// The storage classes of the types of pointers that a module has.
+fn classes(compiled: &Compiled) -> Vec<u32> {
+    let pointers = compiled.module.instructions().filter(|i| i.is(Op::TypePointer));
+    let mut found: Vec<u32> = pointers.filter_map(|i| i.operand(0)).collect();
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+fn has_generic_pointers(compiled: &Compiled) -> bool {
+    classes(compiled).contains(&(StorageClass::Generic as u32))
+}
+
+#[test]
+fn the_kernels_of_the_example() {
+    let compiler = Compiler::new();
+    for source in [
+        include_str!("../../../examples/rust/kernels/step.rs"),
+        include_str!("../../../examples/rust/kernels/mix.rs"),
+    ] {
+        let own = compiler.kernel_crate();
+        for flags in [&["-Copt-level=3"][..], &["-Copt-level=1"], &["-Copt-level=2", "-Coverflow-checks=on"]]
+        {
+            let text = compiler.file(source, "k.rs", flags);
+            let texts = [Text { name: "k.ll", ir: &text }, Text { name: "oclave_kernel.ll", ir: &own }];
+            let compiled = compile(&texts).unwrap_or_else(|error| panic!("{flags:?}: {error}"));
+            let module = oclave_spirv::transform::strip::strip(&compiled.module, |_| false).unwrap();
+            oclave_spirv::check::check(&module).unwrap_or_else(|error| panic!("{flags:?}: {error}"));
+            assert!(!has_generic_pointers(&compiled), "{flags:?}");
+            assert!(compiled.kernels.iter().all(|kernel| !kernel.documentation.is_empty()));
+        }
+    }
+}
+
+#[test]
+fn parameters_are_described() {
+    let compiler = Compiler::new();
+    let source = "/// Doc.
+        #[derive(Clone, Copy, Data)] #[repr(C)] pub struct Pair { pub a: u32, pub b: [f32; 3] }
+        /// A kernel.
+        #[kernel(work_group = [8, 4, 1])]
+        pub fn k(_i: Item<2>, p: Pair, n: i16, x: &[Pair], mut y: Out<u8>, g: Global<f64>, c: &[AtomicU32], l: Local<[u16; 2]>) {
+            *y = n as u8 ^ p.a as u8 ^ x.len() as u8; g.set(0, l.get(0)[1].into()); c[0].store(1, Ordering::Relaxed);
+        }";
+    let compiled = sound(&compiler, source);
+    let [kernel] = &compiled.kernels[..] else { panic!("{:?}", compiled.kernels) };
+    let shown: Vec<String> = kernel
+        .parameters
+        .iter()
+        .map(|p| format!("{} {:?} {} {}", p.name, p.kind, p.text, p.ty.size()))
+        .collect();
+    assert_eq!(
+        shown,
+        [
+            "p Value Pair 16",
+            "n Value i16 2",
+            "x Read &[Pair] 16",
+            "x_len Length usize 8",
+            "y Out Out<u8> 1",
+            "y_len Length usize 8",
+            "g Write Global<f64> 8",
+            "g_len Length usize 8",
+            "c Write &[AtomicU32] 4",
+            "c_len Length usize 8",
+            "l Local Local<[u16; 2]> 4",
+            "l_len Length usize 8",
+        ]
+    );
+    assert_eq!((kernel.name.as_str(), kernel.place.file.as_str(), kernel.place.line), ("k", "k.rs", 7));
+    assert_eq!(kernel.documentation, "A kernel.\n");
+    assert_eq!(kernel.work_group_size, Some([8, 4, 1]));
+}
+
+#[test]
+fn functions_are_copied_for_each_kind_of_memory() {
+    let compiler = Compiler::new();
+    let source =
+        "#[inline(never)] fn sum(x: &[u32]) -> u32 { x.iter().fold(7, |a, b| a.wrapping_mul(31) ^ *b) }
+        static TABLE: [u32; 5] = [1, 2, 3, 4, 5];
+        #[kernel] pub fn k(item: Item<1>, x: &[u32], mut y: Out<u32>) {
+            let i = item.global_id()[0];
+            let mut own = [0_u32; 9];
+            for (n, o) in own.iter_mut().enumerate() { *o = (n * i) as u32; }
+            *y = sum(x) ^ sum(&own[i % 9..]) ^ sum(&TABLE[i % 5..]);
+        }";
+    let compiled = sound(&compiler, source);
+    assert!(!has_generic_pointers(&compiled));
+    // The kernel, and three copies.
+    assert_eq!(compiled.module.instructions().filter(|i| i.is(Op::Function)).count(), 4);
+}
+
+#[test]
+fn references_to_different_memory_are_generic() {
+    let compiler = Compiler::new();
+    let source = "#[kernel] pub fn k(item: Item<1>, x: &[u32], mut y: Out<u32>) {
+            let i = item.global_id()[0];
+            let mut own = [0_u32; 64];
+            for (n, o) in own.iter_mut().enumerate() { *o = (n * i) as u32; }
+            let either: &[u32] = if i % 2 == 0 { x } else { &own };
+            *y = std::hint::black_box(either).iter().fold(0, |a, b| a ^ *b);
+        }";
+    // `black_box` is assembly.
+    assert!(lowered(&compiler, source).is_err());
+    let source = source.replace("std::hint::black_box(either)", "pick(either, i)")
+        + "#[inline(never)] fn pick(x: &[u32], i: usize) -> &[u32] { &x[i % 2..] }";
+    let compiled = sound(&compiler, &source);
+    assert!(has_generic_pointers(&compiled));
+    let capability =
+        |i: oclave_spirv::Instruction<'_>| i.operand(0) == Some(Capability::GenericPointer as u32);
+    assert!(compiled.module.instructions().filter(|i| i.is(Op::Capability)).any(capability));
+}
+
+#[test]
+fn panics_know_message_and_place() {
+    let compiler = Compiler::new();
+    let source = "#[kernel] pub fn k(item: Item<1>, x: &[u32], mut y: Out<u32>) {
+            let i = item.global_id()[0];
+            let v = x[i];
+            assert!(v != 5, \"five\");
+            *y = 10 / v + helper(x, v).unwrap();
+        }
+        #[inline(never)] fn helper(x: &[u32], v: u32) -> Option<u32> { x[v as usize..].iter().copied().max() }";
+    let compiled = sound(&compiler, source);
+    let mut sites: Vec<String> = compiled
+        .panics
+        .iter()
+        .map(|site| format!("{} at {}", site.message, site.place.as_ref().map_or(0, |place| place.line)))
+        .collect();
+    sites.sort();
+    assert_eq!(
+        sites,
+        [
+            "attempt to divide by zero at 7",
+            "called `Option::unwrap()` on a `None` value at 7",
+            "five at 6",
+            "index out of bounds at 5",
+            "slice index out of range at 9",
+            "the range has more work-items than an `Out` has elements at 3",
+        ]
+    );
+}
+
+#[test]
+fn what_devices_do_not_have_names_function_and_line() {
+    let compiler = Compiler::new();
+    for (source, wanted) in [
+        (
+            "#[kernel] pub fn k(item: Item<1>, mut y: Out<u32>) {\n let v = vec![1_u32; item.global_id()[0]];\n *y = v.len() as u32 + v[0]; }",
+            &["k.rs:", "k`", "allocates memory"][..],
+        ),
+        (
+            "#[inline(never)] fn down(n: u32) -> u32 { if n < 2 { 1 } else { down(n - 1).wrapping_mul(down(n / 2)) } }\n#[kernel] pub fn k(_i: Item<1>, mut y: Out<u32>) { *y = down(*y); }",
+            &["k.rs:3", "down", "calls itself", "loop"],
+        ),
+        (
+            "#[kernel] pub fn k(_i: Item<1>, x: &[u8], mut y: Out<u32>) {\n *y = std::str::from_utf8(x).map_or(0, |s| s.len() as u32); }",
+            &["k.rs:4", "k`", "core::str::converts::from_utf8"],
+        ),
+        (
+            "static FUNCTIONS: [fn(u32) -> u32; 2] = [|x| x + 1, |x| x * 2];\n#[kernel] pub fn k(item: Item<1>, mut y: Out<u32>) { *y = FUNCTIONS[item.global_id()[0] % 2](*y); }",
+            &["k.rs:4", "k`", "holds addresses"],
+        ),
+        (
+            "static COUNTER: AtomicU32 = AtomicU32::new(0);\n#[kernel] pub fn k(_i: Item<1>, mut y: Out<u32>) { *y = COUNTER.fetch_add(1, Ordering::Relaxed); }",
+            &["k.rs:4", "COUNTER", "can change"],
+        ),
+        (
+            "#[kernel] pub fn k(_i: Item<1>, mut y: Out<u64>) { *y = (u128::from(*y) * 3 % 1_000_000_007) as u64; }",
+            &["k`", "bits"],
+        ),
+        (
+            "#[kernel] pub fn k(_i: Item<1>, mut y: Out<u32>) { println!(\"{}\", *y); *y = 1; }",
+            &["k.rs:3", "the address of the function", "printing"],
+        ),
+    ] {
+        let error = lowered(&compiler, source).map(|_| ()).expect_err(source);
+        assert!(matches!(error, Error::Unsupported { .. }), "{error}");
+        let text = error.to_string();
+        assert!(wanted.iter().all(|part| text.contains(part)), "{wanted:?} in: {text}");
+    }
+}
+
+#[test]
+fn integers_of_all_widths() {
+    let compiler = Compiler::new();
+    let mut source = String::new();
+    for (n, expression) in [
+        "x.checked_add(y).unwrap_or(1)",
+        "x.saturating_sub(y) ^ x.saturating_add(y)",
+        "(x as i64).saturating_add(y as i64) as u64 ^ (x as i8).saturating_sub(y as i8) as u64",
+        "(u128::from(x) * u128::from(y) >> 31) as u64",
+        "(u128::from(x) << (y % 128) >> 64) as u64",
+        "((x as i128 - y as i128) >> 3) as u64",
+        "u64::from((x as i128) < (y as i128 * 5 - 3))",
+        "x.rotate_left(y as u32) ^ x.swap_bytes() ^ y.reverse_bits() ^ u64::from(x.leading_zeros() + y.trailing_zeros())",
+        "u64::from((x as u16).checked_mul(y as u16).unwrap_or(9)) ^ u64::from((x as i32).wrapping_abs() as u32)",
+        "(f64::from_bits(x) as i32) as u64 ^ u64::from(f32::from_bits(y as u32) as u8)",
+        "if x % 7 == 3 { x.min(y) } else { x.max(y) } ^ u64::from(x.is_power_of_two())",
+        "x.checked_mul(y).unwrap_or(3) ^ (x as i64).checked_mul(y as i64).unwrap_or(3) as u64",
+        "(0..x).sum::<u64>() ^ (0..(y as u32)).map(u64::from).sum::<u64>()",
+        "match x % 9 { 0 => y, 3 => x, 4 => 7, 5 => x ^ y, 8 => 1, _ => 0 }",
+        "(x as f32).sqrt().to_bits() as u64 ^ (x as f64).sin().to_bits() ^ (y as f32).powf(1.5).to_bits() as u64",
+        "(x as f32).mul_add(2.0, 1.0).max(y as f32).floor().abs().to_bits() as u64 ^ (x as f32).powi(3).tan().to_bits() as u64",
+        "u64::from((x as f32).is_nan()) ^ u64::from((y as f32).is_subnormal()) ^ (x as f32).classify() as u64",
+    ]
+    .iter()
+    .enumerate()
+    {
+        source += &format!(
+            "#[kernel] pub fn k{n}(i: Item<1>, a: &[u64], mut o: Out<u64>) {{
+                let (x, y) = (a[i.global_id()[0]], a[i.global_id()[0] + 1]); *o = {expression};
+            }}\n"
+        );
+    }
+    sound(&compiler, &source);
+}
+
+#[test]
+fn copies_fills_and_large_values() {
+    let compiler = Compiler::new();
+    sound(
+        &compiler,
+        "#[kernel] pub fn k(item: Item<1>, x: &[u32], mut y: Out<[u32; 40]>) {
+            let i = item.global_id()[0];
+            let mut own = [0xff_u8; 300];
+            own[i % 300] = 3;
+            let mut words = [0_u32; 40];
+            words[..x.len().min(40)].copy_from_slice(&x[..x.len().min(40)]);
+            words.copy_within(i % 20.., 3 - i % 3);
+            words[i % 40] ^= u32::from(own[(i * 7) % 300]) ^ u32::from(x[..5] == x[5..10]);
+            *y = words;
+        }",
+    );
+}

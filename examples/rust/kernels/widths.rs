@@ -1,0 +1,79 @@
+//! Operations that become integers of unusual widths, wide products, intrinsics and copies. They are exact, so that devices and
+//! host agree in every bit.
+
+use oclave_kernel::{Item, Out, kernel};
+
+/// The first byte that differs, as `memcmp` finds it.
+fn differs(a: &[u8], b: &[u8]) -> u64 {
+    u64::from(a == b) + u64::from(a < b) * 2
+}
+
+#[inline(never)]
+fn fold(x: &[u64], by: u64) -> u64 {
+    x.iter().fold(by, |a, b| a.rotate_left(5) ^ b.wrapping_mul(31))
+}
+
+static TABLE: [u64; 5] = [2, 3, 5, 7, 11];
+
+/// Everything of two numbers.
+#[kernel]
+pub fn widths(item: Item<1>, numbers: &[u64], mut out: Out<[u64; 26]>) {
+    let [i] = item.global_id();
+    let (x, y) = (numbers[i], numbers[i + 1]);
+    let (f, g) = (x as u32 as f32 / 1024.0, y as i32 as f32 / 4096.0);
+    let mut bytes = [0_u8; 24];
+    bytes[..8].copy_from_slice(&x.to_le_bytes());
+    bytes[8..16].copy_from_slice(&y.to_be_bytes());
+    bytes.copy_within(i % 5..i % 5 + 11, 13 - i % 7);
+    *out = [
+        x.checked_add(y).unwrap_or(1),
+        x.saturating_sub(y) ^ x.saturating_add(y),
+        (x as i64).saturating_add(y as i64) as u64 ^ (x as i8).saturating_sub(y as i8) as u64,
+        ((u128::from(x) * u128::from(y)) >> 31) as u64,
+        ((u128::from(x) << (y % 128)) >> 64) as u64,
+        ((x as i64 as i128 - y as i64 as i128) >> (y % 100)) as u64,
+        u64::from((x as i64 as i128) < (y as i64 as i128 * 5 - 3)),
+        x.rotate_left(y as u32) ^ x.swap_bytes() ^ y.reverse_bits(),
+        u64::from(
+            x.leading_zeros() + y.trailing_zeros() + (x as u16).count_zeros() + (y as u8).leading_ones(),
+        ),
+        u64::from((x as u16).checked_mul(y as u16).unwrap_or(9))
+            ^ u64::from((x as i32).wrapping_abs() as u32),
+        (g as i8 as u64)
+            ^ u64::from(f as u16)
+            ^ (g * 1e12) as i32 as u64
+            ^ u64::from((f - f32::INFINITY) as u32)
+            ^ (g * 0.01) as i8 as u64,
+        if x % 7 == 3 { x.min(y) } else { x.max(y) } ^ u64::from((x & 255).is_power_of_two()),
+        x.checked_mul(y & 15).unwrap_or(3) ^ (x as i64).checked_mul(y as i64 & 7).unwrap_or(3) as u64,
+        (0..x >> 54).sum::<u64>() ^ (0..(y as u32 >> 23)).map(u64::from).sum::<u64>(),
+        match x % 9 {
+            0 => y,
+            3 => x,
+            4 => 7,
+            5 => x ^ y,
+            8 => 1,
+            _ => 0,
+        },
+        u64::from(f.floor().to_bits()) << 32
+            ^ u64::from(f.mul_add(2.0, 1.0).abs().to_bits())
+            ^ u64::from(g.max(f).to_bits()) << 7,
+        u64::from(g.is_nan())
+            ^ u64::from(f.is_normal()) << 1
+            ^ u64::from(g.round().to_bits()) << 32
+            ^ u64::from(f.trunc().to_bits()),
+        u64::from((g.copysign(-f) - 0.5).ceil().to_bits()) ^ u64::from((f * g + 1.0).to_bits()) << 32,
+        (x as i64 / (y as i64 | 1)) as u64 ^ (x as i64 % (y as i64 | 1)) as u64 ^ x / (y | 1),
+        u64::from((x as i16 >> (y % 16)) as u16) ^ u64::from((x as i8).wrapping_mul(y as i8) as u8) << 16,
+        differs(&bytes[..8], &bytes[8..16]) ^ u64::from(bytes[i % 24]) << 8,
+        u64::from_le_bytes([
+            bytes[3], bytes[9], bytes[1], bytes[20], bytes[13], bytes[14], bytes[15], bytes[16],
+        ]),
+        fold(&numbers[i..i + 2], y) ^ fold(&TABLE[i % 5..], x),
+        fold(&[x, y, x ^ y, i as u64], 1),
+        (x as i64).signum() as u64
+            ^ (x as u32).abs_diff(y as u32) as u64
+            ^ (x as i64).rem_euclid(1000) as u64,
+        u64::from((x as u8 as char).is_ascii_alphabetic()) ^ u64::from(x > y) << 3 ^ x.isqrt() << 9,
+    ];
+}

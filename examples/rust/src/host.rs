@@ -1,0 +1,8 @@
+//! The sources of the kernels on the host.
+
+#[path = "../kernels/mix.rs"]
+pub mod mix;
+#[path = "../kernels/step.rs"]
+pub mod step;
+#[path = "../kernels/widths.rs"]
+pub mod widths;

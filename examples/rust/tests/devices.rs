@@ -1,0 +1,188 @@
+//! The kernels on a device give what they give on the host.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+
+use oclave::{Context, Device, ErrorKind, Local, NdRange, Queue};
+use oclave_kernel::HostRange;
+use rust_kernels::{host, kernels};
+
+const N: usize = 1000;
+
+fn queue() -> (Context, Queue) {
+    let device = Device::select().unwrap();
+    println!("on {}", device.name());
+    let context = Context::new(&device).unwrap();
+    let queue = Queue::new(&context).unwrap();
+    (context, queue)
+}
+
+/// Numbers that look random.
+fn numbers(count: usize) -> Vec<u64> {
+    let next = |state: &u64| {
+        Some(state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407))
+    };
+    std::iter::successors(Some(1), next).map(|state| state ^ state >> 29).skip(1).take(count).collect()
+}
+
+#[test]
+fn saxpy() {
+    let (_, queue) = queue();
+    let x: Vec<f32> = numbers(N).iter().map(|n| (n % 1000) as f32 / 8.0).collect();
+    let mut wanted = vec![1.5; N];
+    let (on_device, y) = (queue.upload(&x).unwrap(), queue.upload(&wanted).unwrap());
+    queue.parallel_for(N, kernels::step::saxpy(0.3, &on_device, &y)).unwrap();
+    host::step::saxpy::run_on_host(HostRange::new([N]), 0.3, &x, &mut wanted);
+    assert_eq!(queue.read(&y).unwrap(), wanted);
+}
+
+#[test]
+fn bodies() {
+    let (context, queue) = queue();
+    let random = numbers(4 * N);
+    let place = |n: u64| (n % 2001) as f32 / 1000.0 - 1.0;
+    let bodies: Vec<host::step::Body> = random
+        .chunks(4)
+        .map(|n| host::step::Body {
+            place: [place(n[0]), place(n[1]), place(n[2])],
+            mass: 1.0 + place(n[3]) / 2.0,
+        })
+        .collect();
+    let given: Vec<kernels::step::Body> =
+        bodies.iter().map(|body| kernels::step::Body::new(body.place, body.mass)).collect();
+    let (x, y) = (queue.upload(&given).unwrap(), context.alloc_device::<[f32; 3]>(N).unwrap());
+    queue.parallel_for(N, kernels::step::accelerate(&x, &y)).unwrap();
+    let mut wanted = vec![[0.0; 3]; N];
+    host::step::accelerate::run_on_host(HostRange::new([N]), &bodies, &mut wanted);
+    // Devices may round square roots and divisions less exactly.
+    for (found, wanted) in queue.read(&y).unwrap().iter().zip(&wanted) {
+        for (found, wanted) in found.iter().zip(wanted) {
+            assert!((found - wanted).abs() <= 1e-4 * wanted.abs().max(1.0), "{found} is not {wanted}");
+        }
+    }
+}
+
+#[test]
+fn tree_reduction() {
+    let (context, queue) = queue();
+    let x: Vec<u32> = numbers(N).iter().map(|n| *n as u32).collect();
+    let groups = N.div_ceil(64);
+    let (given, sums) = (queue.upload(&x).unwrap(), context.alloc_device::<u32>(groups).unwrap());
+    queue
+        .parallel_for(NdRange::new(groups * 64, 64), kernels::step::sums(&given, Local::new(64), &sums))
+        .unwrap();
+    let mut wanted = vec![0; groups];
+    let range = HostRange::with_groups([groups * 64], [64]);
+    host::step::sums::run_on_host(range, &x, 64, &mut wanted);
+    let plain: Vec<u32> =
+        x.chunks(64).map(|part| part.iter().fold(0, |a, b| u32::wrapping_add(a, *b))).collect();
+    assert_eq!(wanted, plain);
+    assert_eq!(queue.read(&sums).unwrap(), wanted);
+}
+
+#[test]
+fn histogram() {
+    let (_, queue) = queue();
+    let bytes: Vec<u8> = numbers(100_000).iter().map(|n| (*n >> 40) as u8).collect();
+    let (given, counts) = (queue.upload(&bytes).unwrap(), queue.upload(&[0_u32; 256]).unwrap());
+    queue.parallel_for(512, kernels::step::histogram(&given, &counts)).unwrap();
+    let mut wanted = vec![0_u32; 256];
+    bytes.iter().for_each(|byte| wanted[usize::from(*byte)] += 1);
+    assert_eq!(queue.read(&counts).unwrap(), wanted);
+}
+
+#[test]
+fn enums_with_payloads() {
+    let (context, queue) = queue();
+    let kinds: Vec<u32> = numbers(N).iter().map(|n| (n % 1000) as u32).collect();
+    let (given, areas) = (queue.upload(&kinds).unwrap(), context.alloc_device::<f32>(N).unwrap());
+    queue.parallel_for(N, kernels::mix::shapes(&given, &areas)).unwrap();
+    let mut wanted = vec![0.0; N];
+    host::mix::shapes::run_on_host(HostRange::new([N]), &kinds, &mut wanted);
+    assert_eq!(queue.read(&areas).unwrap(), wanted);
+}
+
+#[test]
+fn integers() {
+    let (context, queue) = queue();
+    let x = numbers(N);
+    let (given, out) = (queue.upload(&x).unwrap(), context.alloc_device::<u64>(N).unwrap());
+    queue.parallel_for(N, kernels::mix::integers(&given, &out)).unwrap();
+    let mut wanted = vec![0; N];
+    host::mix::integers::run_on_host(HostRange::new([N]), &x, &mut wanted);
+    assert_eq!(queue.read(&out).unwrap(), wanted);
+}
+
+#[test]
+fn widths() {
+    let (context, queue) = queue();
+    // Small numbers, and those around powers of two.
+    let mut x = numbers(N);
+    x.extend(
+        (0..64).flat_map(|bit| [(1_u64 << bit).wrapping_sub(1), 1 << bit, (1_u64 << bit) + 1, !(1 << bit)]),
+    );
+    x.extend(0..40);
+    let count = x.len() - 1;
+    let (given, out) = (queue.upload(&x).unwrap(), context.alloc_device::<[u64; 26]>(count).unwrap());
+    queue.parallel_for(count, kernels::widths::widths(&given, &out)).unwrap();
+    let mut wanted = vec![[0; 26]; count];
+    host::widths::widths::run_on_host(HostRange::new([count]), &x, &mut wanted);
+    for (n, (found, wanted)) in queue.read(&out).unwrap().iter().zip(&wanted).enumerate() {
+        let wrong: Vec<usize> = (0..26).filter(|at| found[*at] != wanted[*at]).collect();
+        assert!(
+            wrong.is_empty(),
+            "{wrong:?} of {:#x} and {:#x}: {found:x?} is not {wanted:x?}",
+            x[n],
+            x[n + 1]
+        );
+    }
+}
+
+#[test]
+fn panics_reach_the_host_and_the_queue_goes_on() {
+    let (context, queue) = queue();
+    let mut x: Vec<u32> = (0..64).collect();
+    let out = context.alloc_device::<u32>(64).unwrap();
+    let call = |x: &[u32], divisor: u32| {
+        let settings = kernels::mix::Settings::new(3, divisor, [2, 3, 5]);
+        let x = queue.upload(x).unwrap();
+        queue.parallel_for(64, kernels::mix::faults(settings, &x, &out)).unwrap();
+        queue.wait()
+    };
+    let wanted = |divisor: u32| (0..64).map(|x| (x / divisor + 3) * 30).collect::<Vec<u32>>();
+    call(&x, 2).unwrap();
+    assert_eq!(queue.read(&out).unwrap(), wanted(2));
+
+    let error = call(&x, 0).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Kernel);
+    let text = error.to_string();
+    assert!(text.contains("mix.rs:") && text.contains("attempt to divide by zero"), "{text}");
+    assert!(text.contains("kernel `faults`") && text.contains("work-item"), "{text}");
+
+    let text = call(&x[..63], 1).unwrap_err().to_string();
+    assert!(text.contains("work-item 63 panicked") && text.contains("index out of bounds"), "{text}");
+
+    x[17] = 1000;
+    let text = call(&x, 1).unwrap_err().to_string();
+    assert!(text.contains("work-item 17 panicked") && text.contains("a thousand is too much"), "{text}");
+
+    // The other work-items ended well, this one wrote nothing, and the queue can be used further.
+    let found = queue.read(&out).unwrap();
+    let mut others = wanted(1);
+    others[17] = found[17];
+    assert_eq!(found, others);
+    x[17] = 17;
+    call(&x, 1).unwrap();
+    assert_eq!(queue.read(&out).unwrap(), wanted(1));
+}
+
+#[test]
+fn a_range_beyond_an_out_is_a_panic() {
+    let (context, queue) = queue();
+    let x = queue.upload(&[1.0_f32; 100]).unwrap();
+    let y = context.alloc_device::<f32>(99).unwrap();
+    queue.parallel_for(100, kernels::step::saxpy(1.0, &x, &y)).unwrap();
+    let text = queue.wait().unwrap_err().to_string();
+    assert!(
+        text.contains("work-item 99 panicked") && text.contains("more work-items than an `Out`"),
+        "{text}"
+    );
+}
