@@ -215,8 +215,7 @@ pub fn run(range: Option<Range>, kernel: &(dyn Fn(&Work) + Sync)) {
     let Range { global, local, has_groups } =
         range.expect("a kernel that runs on the host has a parameter `Item`");
     let count = [0, 1, 2].map(|axis| global[axis] / local[axis].max(1));
-    let mut group = 0;
-    for group_id in places(count) {
+    for (group, group_id) in places(count).enumerate() {
         let size: usize = local.iter().product();
         let barrier: Option<&'static Barrier> = has_groups.then(|| &*Box::leak(Box::new(Barrier::new(size))));
         let work = |local_id: [usize; 3]| {
@@ -243,7 +242,6 @@ pub fn run(range: Option<Range>, kernel: &(dyn Fn(&Work) + Sync)) {
         } else {
             places(local).for_each(|local_id| kernel(&work(local_id)));
         }
-        group += 1;
     }
 }
 

@@ -489,10 +489,10 @@ impl<'a, 'p> Run<'a, 'p> {
                 }
             }
             Kind::Address { base, .. } => self.join_operands(result, &[base]),
-            Kind::Cast(Cast::PtrToInt | Cast::IntToPtr | Cast::AddressSpace | Cast::Bitcast, from, value) => {
-                if carries(from) {
-                    self.join_operands(result, &[value]);
-                }
+            Kind::Cast(Cast::PtrToInt | Cast::IntToPtr | Cast::AddressSpace | Cast::Bitcast, from, value)
+                if carries(from) =>
+            {
+                self.join_operands(result, &[value]);
             }
             Kind::Select(_, yes, no) => self.join_operands(result, &[yes, no]),
             Kind::Freeze(value) => self.join_operands(result, &[value]),

@@ -191,7 +191,7 @@ impl Lower<'_, '_> {
             (Some((pointee, storage)), [Leaf { scalar: Scalar::Pointer, .. }]) => {
                 let wanted = self.result_storage(instruction);
                 let bytes = self.untyped(argument.id, storage, pointee);
-                self.to_storage(bytes, storage, wanted)
+                self.in_storage(bytes, storage, wanted)
             }
             (None, [leaf]) => {
                 let ty = self.leaf_type(leaf.scalar, Storage::Global);

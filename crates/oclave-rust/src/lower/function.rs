@@ -31,7 +31,7 @@ pub(super) struct Refusal {
     pub(super) what: String,
     pub(super) remedy: &'static str,
     /// Where it is of a function that is called: the error there.
-    pub(super) inner: Option<Error>,
+    pub(super) inner: Option<Box<Error>>,
 }
 
 impl Refusal {
@@ -42,7 +42,7 @@ impl Refusal {
 
 impl From<Error> for Refusal {
     fn from(error: Error) -> Self {
-        Self { inner: Some(error), ..Self::new("", "") }
+        Self { inner: Some(Box::new(error)), ..Self::new("", "") }
     }
 }
 
@@ -183,7 +183,7 @@ impl<'a, 'p> Lower<'a, 'p> {
 
     fn refuse(&self, instruction: Option<&Instruction>, refusal: Refusal) -> Error {
         if let Some(inner) = refusal.inner {
-            return inner;
+            return *inner;
         }
         let symbol = &self.copy.symbol;
         self.output.program.unsupported(symbol, self.function, instruction, refusal.what, refusal.remedy)
@@ -559,7 +559,7 @@ impl<'a, 'p> Lower<'a, 'p> {
         let (storage, is_copied) = self.analysis.of_global(&symbol);
         let base = if is_copied { self.copied(&symbol)? } else { self.in_constant_memory(&symbol)? };
         let from = if is_copied { Storage::Function } else { Storage::Constant };
-        let base = self.to_storage(base, from, storage);
+        let base = self.in_storage(base, from, storage);
         Ok(if offset == 0 { base } else { self.offset(base, storage, offset) })
     }
 
@@ -585,7 +585,7 @@ impl<'a, 'p> Lower<'a, 'p> {
     }
 
     /// A pointer to bytes as one of another kind of memory.
-    pub(super) fn to_storage(&mut self, pointer: ValueId, from: Storage, to: Storage) -> ValueId {
+    pub(super) fn in_storage(&mut self, pointer: ValueId, from: Storage, to: Storage) -> ValueId {
         if from == to {
             return pointer;
         }

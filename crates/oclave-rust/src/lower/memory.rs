@@ -33,7 +33,7 @@ impl Lower<'_, '_> {
         let bytes = layout::size(ty).saturating_mul(count);
         let align = align.max(layout::align(ty)).clamp(1, 16);
         // Made of the largest integers of its alignment, which drivers then give it.
-        let step = [8, 4, 2, 1].into_iter().find(|step| align % step == 0).unwrap_or(1);
+        let step = [8, 4, 2, 1].into_iter().find(|step| align.is_multiple_of(*step)).unwrap_or(1);
         let element = self.int(step as u32 * 8);
         let array = self.output.builder.array_type(element, bytes.div_ceil(step).max(1));
         let variable = self.variable(array, None);
@@ -43,7 +43,7 @@ impl Lower<'_, '_> {
         let pointer = self.output.byte_pointer(Storage::Function);
         let bytes = self.op(Op::Bitcast, pointer, &[variable]);
         let storage = self.result_storage(instruction);
-        let bytes = self.to_storage(bytes, Storage::Function, storage);
+        let bytes = self.in_storage(bytes, Storage::Function, storage);
         self.set(instruction, vec![bytes]);
         Ok(())
     }

@@ -239,7 +239,10 @@ impl Output<'_> {
         }
         let align = global.align.max(crate::llvm::layout::align(&global.ty));
         let bytes = image.bytes.len() as u64;
-        let step = [8, 4, 2, 1].into_iter().find(|step| align % step == 0 && bytes % step == 0).unwrap_or(1);
+        let step = [8, 4, 2, 1]
+            .into_iter()
+            .find(|step| align.is_multiple_of(*step) && bytes.is_multiple_of(*step))
+            .unwrap_or(1);
         let element = self.builder.int_type(step as u32 * 8);
         let count = (bytes / step).max(1);
         let ty = self.builder.array_type(element, count);

@@ -20,12 +20,12 @@ const FLAGS: &[&str] = &[
 
 /// A folder with `oclave-kernel`, compiled for devices.
 #[derive(Debug)]
-pub struct Compiler {
+pub(crate) struct Compiler {
     folder: tempfile::TempDir,
 }
 
 impl Compiler {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         let macros = folder.path().join("liboclave_kernel_macros.so");
@@ -45,17 +45,17 @@ impl Compiler {
     }
 
     /// The IR of `oclave-kernel`.
-    pub fn kernel_crate(&self) -> String {
+    pub(crate) fn kernel_crate(&self) -> String {
         std::fs::read_to_string(self.folder.path().join("oclave_kernel.ll")).unwrap()
     }
 
     /// The IR of a source.
-    pub fn text(&self, source: &str) -> String {
+    pub(crate) fn text(&self, source: &str) -> String {
         self.file(source, "k.rs", &[])
     }
 
     /// The IR of a source, with flags of its own.
-    pub fn file(&self, source: &str, name: &str, flags: &[&str]) -> String {
+    pub(crate) fn file(&self, source: &str, name: &str, flags: &[&str]) -> String {
         let path = self.folder.path().join(name);
         std::fs::write(&path, source).unwrap();
         let mut command = rustc(self.folder.path());
@@ -66,7 +66,7 @@ impl Compiler {
 
     /// Where files may be written.
     #[allow(dead_code, reason = "not all tests write files")]
-    pub fn folder(&self) -> PathBuf {
+    pub(crate) fn folder(&self) -> PathBuf {
         self.folder.path().to_owned()
     }
 }
