@@ -63,7 +63,7 @@ pub fn widths(item: Item<1>, numbers: &[u64], mut out: Out<[u64; 26]>) {
             ^ u64::from(g.round().to_bits()) << 32
             ^ u64::from(f.trunc().to_bits()),
         u64::from((g.copysign(-f) - 0.5).ceil().to_bits()) ^ u64::from((f * g + 1.0).to_bits()) << 32,
-        (x as i64 / (y as i64 | 1)) as u64 ^ (x as i64 % (y as i64 | 1)) as u64 ^ x / (y | 1),
+        (x as i64 / (y as i64 | 1)) as u64 ^ (x as i64 % (y as i64 | 1)) as u64 ^ (x / (y | 1)),
         u64::from((x as i16 >> (y % 16)) as u16) ^ u64::from((x as i8).wrapping_mul(y as i8) as u8) << 16,
         differs(&bytes[..8], &bytes[8..16]) ^ u64::from(bytes[i % 24]) << 8,
         u64::from_le_bytes([

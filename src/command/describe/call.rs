@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use oclave_image::Access;
 
-use super::argument::{Argument, RawArgument};
+use super::argument::{Argument, Pointer, RawArgument};
 use super::parameter::{Binding, Given, Parameter, newest_of};
 use super::passed::{KernelLocal, KernelPointer, KernelPointerMut, KernelValue};
+use super::place::Place;
+use crate::MakeError as _;
 use crate::images::{KernelImage, KernelSampler};
 use crate::memory::buffer::Requirement;
 use crate::program::{CallTarget, SpecValue};

@@ -339,7 +339,8 @@ fn apply(
             if let Some(part) = &mut part {
                 part.change((node, &now, &command), (fit, &sizes), &layout.queue, locations, patches)?;
             }
-            buffers |= !is_patch && !(command.requirements().is_empty() && now.requirements().is_empty());
+            let has_buffers = !command.requirements().is_empty() || !now.requirements().is_empty();
+            buffers |= !is_patch && has_buffers;
             before.extend(match is_patch {
                 true => commands.patch(node, &command),
                 false => commands.replace(node, command),

@@ -44,10 +44,11 @@ fn check(target: &Nodes<'_>, source: &Nodes<'_>) -> Result<()> {
     }
 }
 
+/// A graph inside another one, and its commands.
+type Inner = (ExecutableGraph, Vec<Arc<CommandKind>>);
+
 /// The executables that are sub-graphs of a graph, by node, with their commands as they are now.
-pub(super) fn sub_graphs(
-    source: &Frozen,
-) -> Result<HashMap<usize, (ExecutableGraph, Vec<Arc<CommandKind>>)>> {
+pub(super) fn sub_graphs(source: &Frozen) -> Result<HashMap<usize, Inner>> {
     let sub_graph = |(node, command): (usize, &Arc<CommandKind>)| match &**command {
         CommandKind::Graph(sub) => Some(ExecutableGraph::of(sub).map(|sub| {
             let commands = sub.commands();
