@@ -122,7 +122,7 @@ pub trait MakeError: Sized {
     /// Replaces the message.
     fn with_message(self, message: impl Into<String>) -> Self;
 
-    /// Whether it is that of [`Error::busy_in_task`].
+    /// Whether it is that of `Error::busy_in_task`.
     fn is_busy_in_task(&self) -> bool;
 
     /// The error of a command that does not run because one that it depends on failed with this. Of

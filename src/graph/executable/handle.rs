@@ -22,7 +22,7 @@ use crate::{Context, Device, Error, Event, Node, Result};
 /// A graph that is ready to run, again and again (`sycl_ext_oneapi_graph`, section 7.5.1); from
 /// [`Graph::finalize`](crate::Graph::finalize).
 ///
-/// It is put on a queue like one command: [`Queue::submit_graph`], or
+/// It is put on a queue like one command: [`Queue::submit_graph`](crate::Queue::submit_graph), or
 /// [`Command::graph`](crate::Command::graph) for one with dependencies. On a recording queue, and
 /// when it is added to another graph, it becomes a sub-graph. One instance runs at a time: a
 /// submission waits for the one before it, on whatever queue (section 7.6.5).

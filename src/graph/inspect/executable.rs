@@ -77,7 +77,7 @@ impl ExecutableGraph {
         dot::of_executable(self.id(), self.layout(), &self.prepared(), detail)
     }
 
-    /// Writes a drawing to a file, as [`Graph::print`].
+    /// Writes a drawing to a file, as [`Graph::print`](crate::Graph::print).
     ///
     /// # Errors
     /// As there.

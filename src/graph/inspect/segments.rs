@@ -12,7 +12,7 @@ use crate::graph::executable::prepared::Prepared;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct SegmentInfo {
-    /// The place of its partition in [`ExecutableGraph::partitions`].
+    /// The place of its partition in [`ExecutableGraph::partitions`](crate::ExecutableGraph::partitions).
     pub partition: usize,
     /// The numbers of the nodes ([`Node::index`](crate::Node::index)) in the order in which they
     /// run; those of a sub-graph have its number.

@@ -93,7 +93,7 @@ impl<V: DynamicValue> DynamicParameter<V> {
     /// that they have.
     ///
     /// Two images of a kernel change places with two updates, and then one
-    /// [`ExecutableGraph::update`]. That both are one image for a moment is no error. It is one where
+    /// [`ExecutableGraph::update`](crate::ExecutableGraph::update). That both are one image for a moment is no error. It is one where
     /// the kernel writes the image and an executable gets the node like that.
     ///
     /// # Errors

@@ -1,5 +1,5 @@
 //! Host memory that commands read and write. Where nobody waits for them it is owned, shared, and
-//! kept until they have ended; else it is [lent](super::loan).
+//! kept until they have ended; else it is [lent](super::borrowed_host).
 
 use std::ffi::c_void;
 use std::fmt;
