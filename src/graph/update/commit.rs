@@ -339,8 +339,9 @@ fn apply(
             if let Some(part) = &mut part {
                 part.change((node, &now, &command), (fit, &sizes), &layout.queue, locations, patches)?;
             }
-            let has_buffers = !command.requirements().is_empty() || !now.requirements().is_empty();
-            buffers |= !is_patch && has_buffers;
+            if !is_patch {
+                buffers |= !command.requirements().is_empty() || !now.requirements().is_empty();
+            }
             before.extend(match is_patch {
                 true => commands.patch(node, &command),
                 false => commands.replace(node, command),
