@@ -166,8 +166,9 @@ impl KernelSource {
     fn toolchain(&self) -> Result<String> {
         static KNOWN: Mutex<BTreeMap<String, String>> = Mutex::new(BTreeMap::new());
         let known = || KNOWN.lock();
-        let variables = ["PATH", "OCLAVE_CLANG", "OCLAVE_LLVM_SPIRV", "OCLAVE_LLVM_LINK"];
-        let environment = format!("{:?} {:?}", variables.map(std::env::var_os), self.config);
+        let variables = std::iter::once("PATH").chain(oclave_build::TOOL_VARIABLES);
+        let values: Vec<_> = variables.map(std::env::var_os).collect();
+        let environment = format!("{values:?} {:?}", self.config);
         if let Some(found) = known().get(&environment) {
             return Ok(found.clone());
         }

@@ -167,12 +167,10 @@ impl Compiler<'_> {
     /// Optimises the LLVM IR of a source that no pass has seen, with its barriers marked.
     fn optimise(&self, source: &Source, effort: Effort, optimiser: Optimiser<'_>, text: &Path) -> Result<()> {
         let major = self.toolchain.clang.version.major;
-        let unoptimised = text.with_extension("unoptimised.ll");
-        let mut ir = String::from_utf8_lossy(&files::read(text)?).into_owned();
         if ir::merges_convergent_calls(major) {
-            ir = ir::keep_convergent_calls_apart(&ir);
+            let marked = ir::keep_convergent_calls_apart(&String::from_utf8_lossy(&files::read(text)?));
+            files::write(text, marked.as_bytes())?;
         }
-        files::write(&unoptimised, ir.as_bytes())?;
         let (tool, mut args) = match optimiser {
             Optimiser::Opt(opt) => {
                 let mut args = vec!["-S".into(), format!("-passes={}", pipeline::passes(major)).into()];
@@ -195,7 +193,7 @@ impl Compiler<'_> {
                 (&self.toolchain.clang, args)
             }
         };
-        args.extend(["-o".into(), text.into(), unoptimised.into()]);
+        args.extend(["-o".into(), text.into(), text.into()]);
         if command::run(&tool.path, &args, &self.config.environment)?.success {
             return Ok(());
         }

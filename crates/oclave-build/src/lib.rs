@@ -21,8 +21,8 @@
 //! others, a `clang` and an `llvm-spirv` of one version, 14 or later but not 16. The variables
 //! `OCLAVE_CLANG` and `OCLAVE_LLVM_SPIRV` name them. Otherwise the highest pair on `PATH` is used
 //! (`clang-N` or `clang`). Several sources need `llvm-link` of that version too
-//! (`OCLAVE_LLVM_LINK`). `opt` of that version (`OCLAVE_OPT`) optimises better than clang alone, and is used if it is
-//! there: the packages with `llvm-link` have it. Where there is no compiler, [`Config::checked_in`] images serve.
+//! (`OCLAVE_LLVM_LINK`). `opt` of that version (`OCLAVE_OPT`) makes faster kernels than clang alone. It is optional, and in
+//! the same package as `llvm-link`. Where there is no compiler, [`Config::checked_in`] images serve.
 #![forbid(unsafe_code)]
 
 mod ast;
@@ -59,6 +59,7 @@ pub use oclave_image::SplitMode as Split;
 pub use oclave_ptx::PtxTarget;
 pub use program::{Images, Output};
 pub use source::sources_in;
+pub use toolchain::TOOL_VARIABLES;
 
 /// Compiles a program with the defaults of [`Config`].
 ///

@@ -1,7 +1,7 @@
 //! The passes of LLVM that optimise kernels: those of `-O2` without `reassociate` and the vectorisers.
 //!
 //! `reassociate` drops `nsw` from the sums that it orders. Without that flag, drivers' vectorisers do not find that work-items
-//! access neighbouring elements, and matrix products and stencils took up to 4.2 times as long. `docs/forms.md` has the
+//! access neighbouring elements. A matrix product took 4.2 times as long. `docs/forms.md` has the
 //! measurements, and those of other pipelines.
 //!
 //! Vectorisers write reductions and vectors of odd widths, which the translator refuses. Drivers vectorise over work-items.

@@ -49,7 +49,7 @@ static WRITTEN: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
 pub(crate) fn build<P: AsRef<Path>>(config: &Config, paths: &[P], cargo: &mut dyn Write) -> Result<Output> {
     let mut cargo = Cargo::new(cargo);
-    toolchain::VARIABLES.iter().for_each(|variable| cargo.rerun_if_env_changed(variable));
+    toolchain::TOOL_VARIABLES.iter().for_each(|variable| cargo.rerun_if_env_changed(variable));
     paths.iter().for_each(|path| cargo.rerun_if_changed(path.as_ref()));
     let sources = source::sources(paths)?;
     let out_dir = config.output_folder()?;

@@ -10,8 +10,8 @@ use crate::command;
 use crate::environment::Environment;
 use crate::error::{Error, ErrorKind, Result};
 
-/// Variables that name the tools.
-pub(crate) const VARIABLES: [&str; 5] =
+/// Environment variables that name the tools of LLVM, in place of those on `PATH`.
+pub const TOOL_VARIABLES: [&str; 5] =
     ["OCLAVE_CLANG", "OCLAVE_LLVM_SPIRV", "OCLAVE_OPT", "OCLAVE_LLVM_LINK", "OCLAVE_LLVM_AR"];
 /// The first version whose OpenCL C 3.0 and C++ for OpenCL 2021 are complete enough.
 const OLDEST: u32 = 14;
@@ -142,9 +142,10 @@ impl Toolchain {
             })
     }
 
-    /// The pair and its versions, as recorded in images.
+    /// The tools that make images and their versions, as recorded in images.
     pub(crate) fn describe(&self) -> String {
-        format!("clang {}, llvm-spirv {}", self.clang.version, self.llvm_spirv.version)
+        let opt = self.opt.as_ref().map(|opt| format!(", opt {}", opt.version)).unwrap_or_default();
+        format!("clang {}, llvm-spirv {}{opt}", self.clang.version, self.llvm_spirv.version)
     }
 }
 

@@ -210,7 +210,7 @@ faults! {
     /// **Q3. PoCL 7.1.** Freed USM and new USM overlap.
     ///
     /// PoCL keeps two records of an allocation. `clMemFreeINTEL` removes one of them. 7.1 removes
-    /// the other some time after the event of the last command that used the memory. Memory that
+    /// the other one later than the event of the last command that used the memory. Memory that
     /// is allocated in between may overlap the old record, and PoCL aborts ("Overlapping BDA
     /// pointer!"). The same happens when another thread allocates during `clMemFreeINTEL`. Threads
     /// that free memory behind its last command and allocate as much see it within a second.

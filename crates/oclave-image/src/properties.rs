@@ -40,9 +40,9 @@ pub const SIDES: &str = "oclave/if_device";
 /// Set of what devices without fp64 load instead of the image: `image` → the bytes of an image.
 pub const WITHOUT_FP64: &str = "oclave/without fp64";
 
-/// Set of kernels in Rust that may panic: kernel → 8 bytes, its id in the note of a panic
-/// ([`VIRTUAL_FAULT`](crate::passes::VIRTUAL_FAULT)), and a line for each place, from number 1 on:
-/// the place in the source, a zero byte, the message.
+/// Set of kernels in Rust that may panic. The first 8 bytes of a kernel's value are its id in the note of a panic
+/// ([`VIRTUAL_FAULT`](crate::passes::VIRTUAL_FAULT)). A line follows for each place, from number 1 on. It holds the place in
+/// the source, a zero byte and the message.
 pub const PANICS: &str = "oclave/panics";
 
 /// The value of a property.

@@ -176,6 +176,13 @@ macro_rules! __parameter {
     };
 }
 
+/// The number of elements of memory, which is the argument after it.
+#[cfg(oclave_device)]
+#[inline(always)]
+fn length(memory: u32) -> usize {
+    device::argument_u64(memory + 1) as usize
+}
+
 impl<T: Element> Parameter for &[T] {
     const KIND: u32 = if T::IS_ATOMIC { 3 } else { 2 };
     const ARGUMENTS: u32 = 2;
@@ -184,7 +191,7 @@ impl<T: Element> Parameter for &[T] {
     #[cfg(oclave_device)]
     #[inline(always)]
     unsafe fn argument(index: u32) -> Self {
-        let len = device::argument_u64(index + 1) as usize;
+        let len = length(index);
         let first = device::argument_global(index).cast::<T>();
         // SAFETY: the host passes memory with so many elements, and no null pointer for a slice.
         unsafe { core::slice::from_raw_parts(first, len) }
@@ -199,7 +206,7 @@ impl<T: Data> Parameter for Out<T> {
     #[cfg(oclave_device)]
     #[inline(always)]
     unsafe fn argument(index: u32) -> Self {
-        let len = device::argument_u64(index + 1) as usize;
+        let len = length(index);
         let id = device::global_linear_id();
         if id >= len {
             out_is_too_short();
@@ -225,7 +232,7 @@ impl<T: Data> Parameter for Global<T> {
     #[cfg(oclave_device)]
     #[inline(always)]
     unsafe fn argument(index: u32) -> Self {
-        let len = device::argument_u64(index + 1) as usize;
+        let len = length(index);
         Self { first: device::argument_global(index).cast(), len, of: core::marker::PhantomData }
     }
 }
@@ -238,7 +245,7 @@ impl<T: Data> Parameter for Local<T> {
     #[cfg(oclave_device)]
     #[inline(always)]
     unsafe fn argument(index: u32) -> Self {
-        let len = device::argument_u64(index + 1) as usize;
+        let len = length(index);
         Self { first: device::argument_local(index).cast(), len, of: core::marker::PhantomData }
     }
 }

@@ -32,6 +32,22 @@ pub use lower::panics::PanicSite;
 
 use oclave_spirv::Module;
 
+/// How rustc has to be called. The level of optimisation, the checks of overflow and the outputs are free.
+pub const RUSTC_FLAGS: &[&str] = &[
+    "--edition=2024",
+    "--crate-type=rlib",
+    "-Cpanic=abort",
+    "-Ccodegen-units=1",
+    // Drivers vectorise over work-items.
+    "-Cno-vectorize-loops",
+    "-Cno-vectorize-slp",
+    "-Csymbol-mangling-version=v0",
+    "-Cdebuginfo=line-tables-only",
+    // Barriers must not be copied into branches.
+    "-Cllvm-args=-jump-threading-threshold=0",
+    "-Cllvm-args=-enable-nontrivial-unswitch=false",
+];
+
 /// The text of one crate.
 #[derive(Debug, Clone, Copy)]
 pub struct Text<'t> {

@@ -109,11 +109,14 @@ impl DeviceCrate {
             for (name, text) in KERNEL {
                 files::write(&folder.join(name), text.as_bytes())?;
             }
-            let mut args = common(&[
+            let mut args: Vec<OsString> = [
+                "--edition=2024",
                 "--crate-type=proc-macro",
                 "--crate-name=oclave_kernel_macros",
                 "--cap-lints=allow",
-            ]);
+            ]
+            .map(OsString::from)
+            .into();
             args.extend(["-o".into(), macros.clone().into(), source.into()]);
             run(
                 config,
@@ -183,10 +186,6 @@ fn crate_name(stem: &str) -> String {
     if name.starts_with(|c: char| c.is_ascii_alphabetic()) { name } else { format!("kernels_{name}") }
 }
 
-fn common(more: &[&str]) -> Vec<OsString> {
-    ["--edition=2024"].iter().chain(more).map(OsString::from).collect()
-}
-
 /// How code for devices is compiled.
 fn device_arguments(config: &Config, name: &str, emit: &str, folder: &Path) -> Vec<OsString> {
     // Rust's iterators and closures need the inlining of its third level for what C has at its second.
@@ -195,19 +194,7 @@ fn device_arguments(config: &Config, name: &str, emit: &str, folder: &Path) -> V
         _ => "3",
     };
     let checks = if config.environment.var("CARGO_CFG_DEBUG_ASSERTIONS").is_some() { "on" } else { "off" };
-    let mut args = common(&[
-        "--crate-type=rlib",
-        "-Cpanic=abort",
-        "-Ccodegen-units=1",
-        // Drivers vectorise over work-items.
-        "-Cno-vectorize-loops",
-        "-Cno-vectorize-slp",
-        "-Csymbol-mangling-version=v0",
-        "-Cdebuginfo=line-tables-only",
-        // Barriers must not be copied into branches.
-        "-Cllvm-args=-jump-threading-threshold=0",
-        "-Cllvm-args=-enable-nontrivial-unswitch=false",
-    ]);
+    let mut args: Vec<OsString> = oclave_rust::RUSTC_FLAGS.iter().map(OsString::from).collect();
     args.push(format!("-Copt-level={level}").into());
     args.push(format!("-Coverflow-checks={checks}").into());
     args.push(format!("--crate-name={name}").into());

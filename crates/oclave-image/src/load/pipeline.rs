@@ -1,7 +1,7 @@
 //! The passes against faults of drivers, in the order in which they run.
 //!
-//! Two kinds of passes come before these, since later ones need their result: those that keep accesses apart (Q16), and those that
-//! give loops and barriers another form (Q13 to Q15, Q48, Q53).
+//! Two kinds of passes run before these, which need their result. Some keep accesses apart (Q16). Others give loops and barriers
+//! another form (Q13 to Q15, Q48, Q53).
 
 use oclave_faults::Fault;
 use oclave_spirv::Module;

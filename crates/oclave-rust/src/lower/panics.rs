@@ -1,8 +1,8 @@
 //! Panics. The work-item notes the place for the host, and ends.
 //!
-//! The note is the device global in which virtual calls that reach no function are noted: two words
-//! of 64 bits, a code and the id of the kernel. The code of a panic holds the number of its place,
-//! from 1 on, in the upper 24 bits, and the work-item's global linear id in the lower 40.
+//! The note is a device global of two 64-bit words, a code and the id of the kernel. Virtual calls that
+//! reach no function use it, too. The upper 24 bits of a panic's code are the number of its place, from 1
+//! on. The lower 40 are the work-item's global linear id.
 
 use crate::Place;
 use crate::llvm::tree::{Constant, Kind, Operand, Type, Typed};

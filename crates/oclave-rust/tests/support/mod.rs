@@ -3,20 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// As `oclave-build` calls rustc.
-const FLAGS: &[&str] = &[
-    "--edition=2024",
-    "--crate-type=rlib",
-    "-Cpanic=abort",
-    "-Ccodegen-units=1",
-    "-Cno-vectorize-loops",
-    "-Cno-vectorize-slp",
-    "-Csymbol-mangling-version=v0",
-    "-Cdebuginfo=line-tables-only",
-    "-Copt-level=3",
-    "--cap-lints=allow",
-    "--cfg=oclave_device",
-];
+/// Beside [`oclave_rust::RUSTC_FLAGS`].
+const FLAGS: &[&str] = &["-Copt-level=3", "--cap-lints=allow", "--cfg=oclave_device"];
 
 /// A folder with `oclave-kernel`, compiled for devices.
 #[derive(Debug)]
@@ -38,7 +26,11 @@ impl Compiler {
         ]);
         run(command.arg(&macros).arg(crates.join("oclave-kernel-macros/src/lib.rs")));
         let mut command = rustc(folder.path());
-        command.args(FLAGS).args(["--crate-name=oclave_kernel", "--emit=llvm-ir,link,metadata", "--extern"]);
+        command.args(oclave_rust::RUSTC_FLAGS).args(FLAGS).args([
+            "--crate-name=oclave_kernel",
+            "--emit=llvm-ir,link,metadata",
+            "--extern",
+        ]);
         command.arg(format!("oclave_kernel_macros={}", macros.display()));
         run(command.arg(crates.join("oclave-kernel/src/lib.rs")));
         Self { folder }
@@ -59,7 +51,13 @@ impl Compiler {
         let path = self.folder.path().join(name);
         std::fs::write(&path, source).unwrap();
         let mut command = rustc(self.folder.path());
-        command.args(FLAGS).args(["--crate-name=k", "--emit=llvm-ir,metadata", "-L", ".", "--extern"]);
+        command.args(oclave_rust::RUSTC_FLAGS).args(FLAGS).args([
+            "--crate-name=k",
+            "--emit=llvm-ir,metadata",
+            "-L",
+            ".",
+            "--extern",
+        ]);
         run(command.arg("oclave_kernel=liboclave_kernel.rlib").args(flags).arg(name));
         std::fs::read_to_string(self.folder.path().join("k.ll")).unwrap()
     }
