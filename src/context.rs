@@ -149,8 +149,8 @@ impl Context {
 
     /// Returns how much freed USM the context keeps for reuse.
     ///
-    /// Some drivers do not take memory back well. PoCL 7.1 gets it back after a second, PoCL 6.0
-    /// after a minute, and the context keeps at most 256 MiB. Other drivers get it back at once.
+    /// Some drivers do not take memory back well. They get it back after a second (Q3) or after a minute
+    /// (Q70), and the context keeps at most 256 MiB. Other drivers get it back at once.
     #[must_use]
     pub fn spare_memory(&self) -> SpareMemory {
         self.driver().spare_memory()
@@ -177,7 +177,7 @@ impl Context {
     }
 
     /// An internal queue for some commands, from those that [`Self::put_queue_back`] got, if one of
-    /// them is idle. Queues are expensive: one of rusticl takes 8 MB and up to 50 ms.
+    /// them is idle. Queues are expensive: one may take 8 MB and up to 50 ms.
     pub(crate) fn take_queue(
         &self,
         device: &Device,

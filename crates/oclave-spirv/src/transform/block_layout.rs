@@ -4,7 +4,7 @@
 //! llvm-spirv 15 writes `OpISub` before variables where the code has the negative of a parameter. It
 //! writes a variable where the code fills memory, in any block. In loops of one block, it writes
 //! `OpLoopMerge` before the loop's condition, twice if the loop is to be unrolled. Before unrolled loops, it
-//! writes one with the same label for both operands. rusticl refuses such modules.
+//! writes one with the same label for both operands. Some drivers refuse such modules.
 
 use std::collections::{HashMap, HashSet};
 
