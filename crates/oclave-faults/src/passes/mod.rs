@@ -22,6 +22,7 @@ mod wrong_functions;
 
 use std::fmt;
 
+use oclave_spirv::transform::{block_layout, block_order};
 use oclave_spirv::{Module, check};
 
 pub use error::{Error, Result};
@@ -222,13 +223,20 @@ impl<'a> Passes<'a> {
         (self.watch)(Change { number: *number, fault, pass, before, after });
         if cfg!(debug_assertions)
             && check::check(before).is_ok()
-            && let Err(error) = check::check(after)
+            && let Err(error) = check_sorted(after)
         {
             log::error!("{image}: pass {number} ({fault}, {pass}) broke the module: {error}");
             return Err(error.into());
         }
         Ok(())
     }
+}
+
+/// Checks a module whose blocks and merge instructions may be in another order. That is mended after all passes.
+fn check_sorted(module: &Module) -> oclave_spirv::Result<()> {
+    let blocks = block_order::sort(module)?;
+    let layout = block_layout::sort(blocks.as_ref().unwrap_or(module))?;
+    check::check(layout.as_ref().or(blocks.as_ref()).unwrap_or(module))
 }
 
 /// The passes in the order in which they run, each with its fault.

@@ -5,7 +5,7 @@
 //! writes a variable where the code fills memory, in any block. In loops of one block, it writes
 //! `OpLoopMerge` before the loop's condition, twice if the loop is to be unrolled. Before unrolled loops, it
 //! writes one with the same label for both operands. In a loop that begins with a switch, it writes one before the switch,
-//! where SPIR-V has none. Some drivers refuse such modules.
+//! where SPIR-V has none. llvm-spirv 22 writes some after the branch. Some drivers refuse such modules.
 
 use std::collections::{HashMap, HashSet};
 
@@ -57,8 +57,8 @@ struct Late<'m> {
     variables: HashMap<u32, Vec<Instruction<'m>>>,
     /// Merge instructions that are not before the branch, by the position of the branch.
     merges: HashMap<usize, Instruction<'m>>,
-    /// Positions of merge instructions with another one behind them in their block, of those that merge nothing, and of those of
-    /// loops in blocks that do not end with a branch.
+    /// Positions of merge instructions with another one behind them in their block, of those that merge nothing, of those of
+    /// loops in blocks that do not end with a branch, and of those outside of blocks.
     needless: HashSet<usize>,
 }
 
@@ -68,12 +68,13 @@ impl<'m> Late<'m> {
         let (mut first, mut is_behind) = (None, false);
         // The merge instruction of the block, and whether other instructions follow it.
         let mut merge: Option<(Instruction<'m>, bool)> = None;
+        let mut is_in_block = false;
         for instruction in module.instructions() {
             match instruction.op() {
                 Some(Op::Function | Op::FunctionEnd) => (first, is_behind) = (None, false),
                 Some(Op::Label) => {
                     first = first.or(instruction.result_id());
-                    merge = None;
+                    (merge, is_in_block) = (None, true);
                 }
                 Some(Op::Variable) if is_behind => {
                     if let Some(first) = first {
@@ -85,11 +86,15 @@ impl<'m> Late<'m> {
                 {
                     late.needless.insert(instruction.at);
                 }
+                Some(Op::LoopMerge | Op::SelectionMerge) if !is_in_block => {
+                    late.needless.insert(instruction.at);
+                }
                 Some(Op::LoopMerge | Op::SelectionMerge) => {
                     late.needless.extend(merge.map(|(merge, _)| merge.at));
                     (merge, is_behind) = (Some((instruction, false)), first.is_some());
                 }
                 Some(op) if is_terminator(op) => {
+                    is_in_block = false;
                     let is_branch = matches!(op, Op::Branch | Op::BranchConditional);
                     match merge.take() {
                         Some((merge, _)) if merge.is(Op::LoopMerge) && !is_branch => {
