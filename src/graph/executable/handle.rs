@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use super::layout::Layout;
 use super::prepared::Prepared;
 use crate::MakeError as _;
-use crate::command::{CommandKind, GraphCommand};
+use crate::command::{CommandKind, ControlBody, GraphCommand};
 use crate::dag::NodeId;
 use crate::driver::sync::{Mutex, MutexGuard};
 use crate::graph::exec::options::{Options, ReplayStrategy};
@@ -139,7 +139,18 @@ impl ExecutableGraph {
 
     /// The commands of all nodes, as they are now.
     pub(in crate::graph) fn commands(&self) -> Vec<Arc<CommandKind>> {
-        self.prepared().commands.to_vec()
+        let mut all = self.prepared().commands.to_vec();
+        let layout = self.layout();
+        for (partition, bodies) in
+            layout.partitions.iter().zip(&layout.bodies).filter(|(_, bodies)| !bodies.is_empty())
+        {
+            let command = partition.nodes.first().and_then(|node| all.get_mut(*node as usize));
+            if let Some(CommandKind::Control(flow)) = command.map(Arc::make_mut) {
+                flow.bodies =
+                    bodies.iter().map(|body| Arc::new(body.clone()) as Arc<dyn ControlBody>).collect();
+            }
+        }
+        all
     }
 
     /// The event of the last submission. Nobody else submits or updates while it is locked.

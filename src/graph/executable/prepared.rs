@@ -172,6 +172,12 @@ fn rebuild_if_due(
 /// What the commands do to parts of buffers, each once.
 fn requirements(layout: &Layout, commands: &Commands) -> Vec<Arc<Requirement>> {
     let commands = (0..layout.flat.len()).filter_map(|node| commands.get(node));
-    let all: Vec<Arc<Requirement>> = commands.flat_map(|command| command.requirements()).collect();
+    let own = commands.flat_map(|command| match &**command {
+        CommandKind::Control(flow) => flow.own_requirement().into_iter().collect(),
+        command => command.requirements(),
+    });
+    // Bodies may have been updated.
+    let bodies = layout.bodies.iter().flatten().flat_map(|body| body.prepared().requirements.clone());
+    let all: Vec<Arc<Requirement>> = own.chain(bodies).collect();
     buffer::joined(all.iter())
 }

@@ -5,12 +5,12 @@
 //! start marker and an end marker appear. The end marker has the graph's event. Graphs that do not
 //! run at the same time share the internal queue.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
+use super::control::PartOf;
 use super::handle::ExecutableGraph;
 use crate::MakeError as _;
-use crate::command::{CommandKind, GraphCommand, GraphPart, PreparedCommand, submit_prepared};
+use crate::command::{GraphCommand, GraphPart, PreparedCommand, submit_prepared};
 use crate::driver::queue::Properties;
 use crate::event::{Outcome, Promise};
 use crate::graph::plan::partition::Partition;
@@ -63,7 +63,7 @@ impl ExecutableGraph {
     }
 
     /// A partition for the device as a command, for a submission that begins now.
-    fn submitted_part(&self, index: usize) -> Result<GraphPart> {
+    pub(super) fn submitted_part(&self, index: usize) -> Result<GraphPart> {
         let submission = self.prepared().begin_submission(self.layout(), index)?;
         let graph = Arc::clone(self.inner()) as Arc<dyn GraphCommand>;
         Ok(GraphPart::new(graph, index, submission))
@@ -113,23 +113,35 @@ impl ExecutableGraph {
         submitted: &Arc<Promise>,
         events: &mut Vec<Event>,
     ) -> Result<()> {
-        let layout = self.layout();
         let submitted = Event::promised(Arc::clone(submitted));
-        for (index, partition) in layout.partitions.iter().enumerate() {
-            let node = partition.nodes.first().filter(|_| partition.host).map(|node| *node as usize);
-            let command = node.and_then(|node| self.prepared().commands.get(node).map(Cow::into_owned));
-            let part = match (node, command.as_deref()) {
-                (Some(node), Some(CommandKind::HostTask(task))) => {
-                    PreparedCommand::HostTask(task.of_node(layout.graph, layout.flat.origin(node)))
-                }
-                _ => PreparedCommand::Part(self.submitted_part(index)?),
-            };
+        self.put_parts_by(lane, begin, behind, Some(&submitted), events, |index| {
+            Ok(match self.part_of(index) {
+                Some(PartOf::Host(task)) => PreparedCommand::HostTask(task),
+                Some(PartOf::Control(flow)) => PreparedCommand::Control(self.control_run(index, &flow)?),
+                None => PreparedCommand::Part(self.submitted_part(index)?),
+            })
+        })
+    }
+
+    /// Puts all parts on the queue, of which `part` gives each by its number.
+    pub(super) fn put_parts_by(
+        &self,
+        lane: &Queue,
+        begin: &[Event],
+        behind: &[&Event],
+        submitted: Option<&Event>,
+        events: &mut Vec<Event>,
+        part: impl Fn(usize) -> Result<PreparedCommand>,
+    ) -> Result<()> {
+        let first = events.len();
+        for (index, partition) in self.layout().partitions.iter().enumerate() {
+            let part = part(index)?;
             let waits: Vec<&Event> = partition
                 .waits
                 .iter()
-                .map(|wait| events.get(*wait as usize).ok_or_else(|| no_partition(*wait)))
+                .map(|wait| events.get(first + *wait as usize).ok_or_else(|| no_partition(*wait)))
                 .collect::<Result<_>>()?;
-            let submitted = partition.host.then_some(&submitted);
+            let submitted = submitted.filter(|_| partition.host);
             let event = match partition.waits.is_empty() {
                 true => submit_prepared(lane, part, begin.iter().chain(submitted), behind),
                 false => submit_prepared(lane, part, waits.into_iter().chain(submitted), &[]),
