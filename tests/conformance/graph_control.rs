@@ -287,7 +287,10 @@ fn cf_lim_001_a_loop_that_does_not_end_fails() {
         let executable = way.finalize(&graph);
         let error = way.queue.submit_graph(&executable).unwrap().wait().unwrap_err();
         let text = format!("{error:#}");
-        assert!(text.contains("while node 1") && text.contains("50 iterations"), "{text}");
+        assert!(
+            text.contains("while node 1") && text.contains("50 iterations, which is its limit"),
+            "{text}"
+        );
         assert_eq!(error.kind(), ErrorKind::Runtime, "{text}");
         assert_eq!(read(&way, &values), [51; 8]);
         // The next submission runs.
@@ -510,4 +513,57 @@ fn cf_drw_001_bodies_are_frames() {
             }
         }
     }
+}
+
+#[test]
+fn cf_itp_001_loops_of_small_nodes_are_one_launch() {
+    let Some(way) = ways().into_iter().find(|way| way.strategy == oclave::ReplayStrategy::Interpreter) else {
+        return;
+    };
+    let values = way.device(&[1_u32; 8]);
+    let (left, which) = (way.device(&[0_u32]), way.device(&[0_i32]));
+    let wait = |graph: &Graph| {
+        graph.finalizer().updatable().strategy(way.strategy).wait_for_interpreter().finalize().unwrap()
+    };
+    let innermost = way.graph();
+    let addend = DynamicParameter::new(&innermost, 1_u32);
+    innermost.add(Command::parallel_for(8, advance(&values, 3, &addend))).unwrap();
+    let bodies = [chain(&way, [advance_by(&values, 1, 10)]), chain(&way, [advance_by(&values, 1, 20)])];
+    let step = way.graph();
+    step.repeat(3, &innermost).unwrap();
+    step.after_all_leaves().switch(&which, &bodies).unwrap();
+    step.after_all_leaves().add(Command::fill(&which, 1)).unwrap();
+    step.after_all_leaves().add(count_down(&left)).unwrap();
+    let graph = way.graph();
+    graph.while_(&left, &step).unwrap();
+    let executable = wait(&graph);
+    if executable.segments().is_empty() {
+        skip!("the interpreter has no jumps here: {:?}", executable.not_interpreted());
+    }
+    assert_eq!(executable.segments()[0].nodes, [0]);
+    let oracle = |rounds: u32, addend: u32, mut value: u32| {
+        for round in 0..rounds {
+            (0..3).for_each(|_| value = value.wrapping_mul(3).wrapping_add(addend));
+            value = value.wrapping_add(if round == 0 { 10 } else { 20 });
+        }
+        value
+    };
+    let mut expected = 1;
+    // More than one launch takes.
+    for (rounds, by) in [(5_u32, 1_u32), (0, 1), (7, 2), (200_000, 3)] {
+        way.queue.write(&left, &[rounds]).unwrap();
+        way.queue.write(&which, &[0]).unwrap();
+        executable.set(&addend, by).unwrap();
+        submit(&way, &executable);
+        expected = oracle(rounds, by, expected);
+        assert_eq!(read(&way, &values), [expected; 8], "{rounds} rounds");
+    }
+    // Limits have the message of loops that the host decides.
+    let graph = way.graph();
+    graph.add(Command::while_(&which, &innermost).max_iterations(20)).unwrap();
+    let executable = wait(&graph);
+    assert_eq!(executable.segments().len(), 1);
+    let error = way.queue.submit_graph(&executable).unwrap().wait().unwrap_err();
+    let text = format!("{error:#}");
+    assert!(text.contains("while node 0") && text.contains("20 iterations, which is its limit"), "{text}");
 }

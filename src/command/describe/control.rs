@@ -89,17 +89,27 @@ impl Scalar {
         bytes.into()
     }
 
+    /// The bits that make it other than zero, and the one that says that it is negative.
+    pub(crate) fn bits(self) -> (u64, u64) {
+        let top = 1 << (self.size_bytes() * 8 - 1);
+        let all = top | (top - 1);
+        match self {
+            Self::Unsigned(_) => (all, 0),
+            Self::Signed(_) => (all, top),
+            Self::Float(_) => (all & !top, 0),
+        }
+    }
+
     /// A value as a number: 1 for floating-point numbers that are not zero. Negative ones are `None`.
     pub(crate) fn number(self, bytes: &[u8]) -> Option<u64> {
         let mut wide = [0; 8];
         wide.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
         let bits = u64::from_le_bytes(wide);
-        let sign = 1 << (self.size_bytes() * 8 - 1);
+        let (mask, sign) = self.bits();
         match self {
-            Self::Unsigned(_) => Some(bits),
-            Self::Signed(_) => (bits & sign == 0).then_some(bits),
             // Both zeroes are zero.
-            Self::Float(_) => Some(u64::from(bits & !sign != 0)),
+            Self::Float(_) => Some(u64::from(bits & mask != 0)),
+            _ => (bits & sign == 0).then_some(bits),
         }
     }
 }

@@ -4,6 +4,7 @@
 //! the next ones on a queue. A submission of a graph takes a [`Ticket`] of each body, by which all
 //! iterations run the body as it was when the graph was submitted.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -18,8 +19,9 @@ use crate::driver::host::HostSink;
 use crate::driver::queue::Properties;
 use crate::driver::sync::Mutex;
 use crate::driver::usm::Allocation;
+use crate::graph::tune::flow::{Flow, FlowNode, FlowTree, too_long};
 use crate::memory::{Block, HostTarget};
-use crate::{Error, ErrorKind, Event, Queue, Result};
+use crate::{Error, Event, Queue, Result};
 
 /// Iterations that are put on a queue at once, where nothing is decided between them.
 const CHUNK: u64 = 32;
@@ -34,6 +36,8 @@ pub(in crate::graph) struct ControlRun {
     kind: ControlKind,
     decide: Decide,
     bodies: Vec<Ticket>,
+    /// All of it as one list of tasks, in the place of the bodies.
+    flow: Option<Arc<Flow>>,
     max_iterations: u64,
     memory: Vec<Arc<Allocation>>,
 }
@@ -96,8 +100,10 @@ impl ExecutableGraph {
     /// A loop or a condition, for a submission that begins now.
     pub(super) fn control_run(&self, index: usize, flow: &ControlFlow) -> Result<Arc<ControlRun>> {
         let layout = self.layout();
+        let as_tasks = self.flow(index)?;
         let bodies = layout.bodies.get(index).map(Vec::as_slice).unwrap_or_default();
-        let bodies = bodies.iter().map(Self::ticket).collect::<Result<Vec<_>>>()?;
+        let bodies = bodies.iter().filter(|_| as_tasks.is_none());
+        let bodies = bodies.map(Self::ticket).collect::<Result<Vec<_>>>()?;
         let decide = match &flow.value {
             ControlValue::Number(number) => Decide::Number(*number),
             ControlValue::Parameter { value, .. } => Decide::Number(*value),
@@ -110,6 +116,7 @@ impl ExecutableGraph {
         if let Decide::Device { from, .. } = &decide {
             memory.push(Arc::clone(from.region.allocation()));
         }
+        memory.extend(as_tasks.iter().flat_map(|flow| flow.memory().iter().cloned()));
         memory.sort_by_key(|memory| Arc::as_ptr(memory).addr());
         memory.dedup_by(|a, b| Arc::ptr_eq(a, b));
         let node = layout.partitions.get(index).and_then(|partition| partition.nodes.first());
@@ -120,9 +127,71 @@ impl ExecutableGraph {
             kind: flow.kind,
             decide,
             bodies,
+            flow: as_tasks,
             max_iterations: flow.max_iterations,
             memory,
         }))
+    }
+}
+
+impl ExecutableGraph {
+    /// A loop or a condition as tasks for the interpreter, if that runs it.
+    pub(super) fn flow(&self, index: usize) -> Result<Option<Arc<Flow>>> {
+        let layout = self.layout();
+        // A slot is taken out meanwhile: bodies are locked after what is around them.
+        let mut prepared = self.prepared();
+        let Some(slot) = prepared.flows.get_mut(index) else { return Ok(None) };
+        let mut slot = std::mem::take(slot);
+        drop(prepared);
+        let flow = slot.current(|| self.tree(index), self.changes(), &layout.queue, layout.options);
+        if let Some(place) = self.prepared().flows.get_mut(index) {
+            *place = slot;
+        }
+        flow.map_err(|error| self.at(error))
+    }
+
+    /// Looks whether the interpreter runs a partition that is a loop or a condition.
+    pub(super) fn plan_flow(&self, index: usize) -> Result<()> {
+        match self.layout().bodies.get(index).is_some_and(|bodies| !bodies.is_empty()) {
+            true => self.flow(index).map(drop),
+            false => Ok(()),
+        }
+    }
+
+    /// How often its commands, and those of its bodies, were changed.
+    fn changes(&self) -> u64 {
+        let bodies = self.layout().bodies.iter().flatten();
+        bodies.fold(self.prepared().edits, |all, body| all + body.changes())
+    }
+
+    /// The nodes of a loop or a condition, in the order in which they run.
+    fn tree(&self, index: usize) -> Option<FlowTree> {
+        let layout = self.layout();
+        let node = *layout.partitions.get(index)?.nodes.first()?;
+        let command = self.prepared().commands.get(node as usize)?.into_owned();
+        let CommandKind::Control(flow) = &*command else { return None };
+        let bodies = layout.bodies.get(index)?.iter().map(Self::tree_of_body);
+        Some(FlowTree {
+            owner: (layout.graph, layout.flat.origin(node as usize)),
+            flow: ControlFlow::clone(flow),
+            bodies: bodies.collect::<Option<_>>()?,
+        })
+    }
+
+    fn tree_of_body(&self) -> Option<Vec<FlowNode>> {
+        let layout = self.layout();
+        let mut controls = HashMap::new();
+        for (index, partition) in layout.partitions.iter().enumerate() {
+            if layout.bodies.get(index).is_some_and(|bodies| !bodies.is_empty()) {
+                controls.insert(*partition.nodes.first()? as usize, index);
+            }
+        }
+        let commands = self.prepared().commands.to_vec();
+        let node = |(node, command)| match controls.get(&node) {
+            Some(index) => self.tree(*index).map(FlowNode::Control),
+            None => Some(FlowNode::Command(layout.flat.origin(node), command)),
+        };
+        commands.into_iter().enumerate().map(node).collect()
     }
 }
 
@@ -227,6 +296,8 @@ enum Stage {
     Repeat(u64),
     /// Nothing comes after what runs.
     Last,
+    /// A launch of tasks runs.
+    Tasks,
 }
 
 /// What a machine does next.
@@ -282,6 +353,9 @@ impl Machine {
     /// Puts on the queue what comes next. `events` gets what is there if that fails.
     fn next(&mut self, events: &mut Vec<Event>) -> Result<Next> {
         let run = Arc::clone(&self.run);
+        if let Some(flow) = &run.flow {
+            return self.tasks(flow);
+        }
         match (self.stage, &run.decide) {
             (Stage::Last, _) => Ok(Next::Done),
             (Stage::Begin, Decide::Number(number)) => self.decided(*number, 0, events),
@@ -303,8 +377,20 @@ impl Machine {
                 self.decided(number, iterations, events)
             }
             (Stage::Repeat(left), _) => self.repeat(left, events),
-            (Stage::Decide(_), Decide::Number(_)) => Err(Error::bug("a number was read")),
+            (Stage::Decide(_) | Stage::Tasks, _) => Err(Error::bug("a loop that is at no stage")),
         }
+    }
+
+    /// Launches tasks, until all is done.
+    fn tasks(&mut self, flow: &Flow) -> Result<Next> {
+        match self.stage {
+            Stage::Tasks if flow.is_done()? => return Ok(Next::Done),
+            Stage::Tasks => {}
+            _ => flow.begin(),
+        }
+        self.stage = Stage::Tasks;
+        let launched = flow.launch(self.lane.driver())?;
+        Ok(Next::Wait(vec![Event::native(launched)]))
     }
 
     /// A value is known, after so many iterations.
@@ -312,12 +398,10 @@ impl Machine {
         let run = Arc::clone(&self.run);
         let limit = run.max_iterations;
         match run.kind {
-            ControlKind::Repeat if number > limit => Err(too_long(limit, &format!("it would run {number}"))),
+            ControlKind::Repeat if number > limit => Err(too_long(limit)),
             ControlKind::Repeat => self.repeat(number, events),
             ControlKind::While if number == 0 => Ok(Next::Done),
-            ControlKind::While if iterations >= limit => {
-                Err(too_long(limit, "its condition is not zero after these"))
-            }
+            ControlKind::While if iterations >= limit => Err(too_long(limit)),
             ControlKind::While => {
                 let (Some(body), Decide::Device { from, scalar }) = (run.bodies.first(), &run.decide) else {
                     return Ok(Next::Done);
@@ -372,11 +456,6 @@ impl Machine {
         events.push(event);
         Ok(())
     }
-}
-
-fn too_long(limit: u64, why: &str) -> Error {
-    Error::new(ErrorKind::Runtime, format!("the loop runs {limit} iterations at most, and {why}"))
-        .remedy("set another limit with `Command::max_iterations`, or look why the loop does not end")
 }
 
 /// Waits for events, with a machine that goes on then.

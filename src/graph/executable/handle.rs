@@ -82,7 +82,7 @@ impl ExecutableGraph {
         };
         let (layout, commands) = Layout::new(&frozen, options, sub_graph)?;
         let prepared = Prepared::new(&layout, commands, frozen)?;
-        Ok(Self(Arc::new(Inner {
+        let graph = Self(Arc::new(Inner {
             id: NEXT.fetch_add(1, Ordering::Relaxed),
             layout,
             changes,
@@ -90,7 +90,11 @@ impl ExecutableGraph {
             warned: AtomicBool::new(false),
             turn: Mutex::new(None),
             prepared: Mutex::new(prepared),
-        })))
+        }));
+        if options.wait_for_interpreter {
+            (0..graph.layout().partitions.len()).try_for_each(|index| graph.plan_flow(index))?;
+        }
+        Ok(graph)
     }
 
     /// The executable graph that a command runs; the layer of commands does not know its type.

@@ -11,6 +11,7 @@ use crate::driver::mutable::Patches;
 use crate::graph::exec::prepare::{Location, Steps};
 use crate::graph::model::snapshot::Frozen;
 use crate::graph::plan::commands::Commands;
+use crate::graph::tune::flow::FlowSlot;
 use crate::graph::tune::tuned::{Retune, TunedPart};
 use crate::memory::buffer::{self, Requirement};
 
@@ -22,6 +23,10 @@ pub(in crate::graph) struct Prepared {
     pub(in crate::graph) locations: Vec<Option<Location>>,
     /// By partition; `None` for host tasks.
     pub(in crate::graph) parts: Vec<Option<Part>>,
+    /// By partition: whether the interpreter runs a loop or a condition.
+    pub(in crate::graph) flows: Vec<FlowSlot>,
+    /// How often commands were changed.
+    pub(in crate::graph) edits: u64,
     /// What the commands do to parts of buffers, each once.
     pub(in crate::graph) requirements: Vec<Arc<Requirement>>,
     /// What it was made from; for updates.
@@ -57,7 +62,9 @@ impl Prepared {
         let requirements = requirements(layout, &commands);
         let outdated = (Vec::new(), frozen.changes.1);
         let frozen = layout.options.updatable.then(|| frozen.without_commands());
-        Ok(Self { commands, locations, parts, requirements, frozen, patches: Patches::default(), outdated })
+        let flows = layout.partitions.iter().map(|_| FlowSlot::default()).collect();
+        let patches = Patches::default();
+        Ok(Self { commands, locations, parts, flows, edits: 0, requirements, frozen, patches, outdated })
     }
 
     pub(in crate::graph) fn part(&self, index: usize) -> Option<&Part> {

@@ -244,6 +244,7 @@ impl ExecutableGraph {
             prepared.refresh(self.layout(), part, RefreshFor::Update)?;
         }
         let before = change(&mut prepared).map_err(|error| self.at(error))?;
+        prepared.edits += 1;
         drop(prepared);
         // Memory and closures are dropped without a lock.
         drop(before);
