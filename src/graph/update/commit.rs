@@ -8,7 +8,6 @@ use super::compare;
 use super::parameter::{DynamicParameter, DynamicValue};
 use crate::MakeError as _;
 use crate::command::{CommandKind, Follows};
-use crate::dag::NodeId;
 use crate::driver::launch::WorkSize;
 use crate::driver::mutable::Patches;
 use crate::driver::step::Step;
@@ -90,27 +89,38 @@ impl ExecutableGraph {
         self.check_updatable()?;
         let nodes: Vec<&Node> = nodes.handles().collect();
         let Some(first) = nodes.first() else { return Ok(()) };
+        let mut before = Vec::new();
         let turn = self.turn();
-        let is_known = self.update_nodes(first.graph(), &nodes)?;
+        let outcome = self.update_nodes(first.graph(), &nodes, &mut before);
         drop(turn);
+        // Memory and closures are dropped without a lock.
+        drop(before);
+        let is_known = outcome?;
         if is_known { Ok(()) } else { Err(self.at(foreign(first))) }
     }
 
-    /// Updates nodes of its graph, or of a body that is that graph; whether there was one.
-    fn update_nodes(&self, graph: &Arc<GraphInner>, nodes: &[&Node]) -> Result<bool> {
+    /// Updates nodes of its graph, or of a body that is that graph; whether there was one. `before`
+    /// gets the commands that are replaced.
+    fn update_nodes(
+        &self,
+        graph: &Arc<GraphInner>,
+        nodes: &[&Node],
+        before: &mut Vec<Arc<CommandKind>>,
+    ) -> Result<bool> {
         if graph.id() == self.layout().graph {
-            self.locked(|prepared| {
+            let replaced = self.locked(|prepared| {
                 let mut source = graph.state();
                 let chosen = choose(prepared, self.layout(), &mut source, graph, nodes)?;
                 let before = commit(prepared, self.layout(), chosen)?;
                 self.note_updated(prepared, &source.dynamics, nodes);
                 Ok(before)
             })?;
+            before.extend(replaced);
             return Ok(true);
         }
         let mut is_known = false;
         for body in self.layout().bodies.iter().flatten() {
-            is_known |= body.update_nodes(graph, nodes)?;
+            is_known |= body.update_nodes(graph, nodes, before)?;
         }
         if is_known {
             self.prepared().find_requirements(self.layout());
@@ -118,20 +128,13 @@ impl ExecutableGraph {
         Ok(is_known)
     }
 
-    /// Whether it was made from a graph, or has such a body.
-    fn is_of(&self, graph: u64) -> bool {
-        self.layout().graph == graph || self.layout().bodies.iter().flatten().any(|body| body.is_of(graph))
-    }
-
-    /// The nodes among these that were there when it was finalized.
-    fn known_nodes(&self, graph: u64, nodes: &[NodeId]) -> Vec<NodeId> {
+    /// The layout of the executable, or of a body, that was made from a graph.
+    fn layout_of(&self, graph: u64) -> Option<&Layout> {
         let layout = self.layout();
-        if layout.graph == graph {
-            let is_known = |node: &&NodeId| layout.flat.position(node.index()).is_some();
-            return nodes.iter().filter(is_known).copied().collect();
+        match layout.graph == graph {
+            true => Some(layout),
+            false => layout.bodies.iter().flatten().find_map(|body| body.layout_of(graph)),
         }
-        let body = layout.bodies.iter().flatten().find(|body| body.is_of(graph));
-        body.map_or_else(Vec::new, |body| body.known_nodes(graph, nodes))
     }
 
     /// Gives a parameter a value, and updates this executable with the nodes that follow the
@@ -160,17 +163,20 @@ impl ExecutableGraph {
     pub fn set<V: DynamicValue>(&self, parameter: &DynamicParameter<V>, value: impl Borrow<V>) -> Result<()> {
         self.check_updatable()?;
         let graph = parameter.graph();
-        if !self.is_of(graph.id()) {
+        let Some(layout) = self.layout_of(graph.id()) else {
             let message = format!(
                 "the parameter is of graph {}, the executable of graph {}",
                 graph.id(),
                 self.layout().graph
             );
             return Err(Error::invalid(message).at("dynamic parameter"));
-        }
+        };
         parameter.update(value)?;
-        let followers = graph.state().dynamics.followers(parameter.id());
-        let nodes = graph.nodes_of(self.known_nodes(graph.id(), &followers));
+        let nodes = {
+            let state = graph.state();
+            let followers = state.dynamics.followers(parameter.id());
+            graph.nodes_of(followers.filter(|node| layout.flat.position(node.index()).is_some()))
+        };
         self.update(&nodes)
     }
 
@@ -213,17 +219,20 @@ impl ExecutableGraph {
             all.push((graph, changes));
         }
         // Bodies come before what is around them, which looks at their buffers.
+        let mut before = Vec::new();
         for (graph, changes) in all.into_iter().rev() {
             let has_bodies = graph.layout().bodies.iter().any(|bodies| !bodies.is_empty());
-            graph.locked(|prepared| {
+            let replaced = graph.locked(|prepared| {
                 let before = commit(prepared, graph.layout(), Chosen { changes, followers: Vec::new() });
                 if has_bodies {
                     prepared.find_requirements(graph.layout());
                 }
                 before
             })?;
+            before.extend(replaced);
         }
         drop(turn);
+        drop(before);
         Ok(())
     }
 
@@ -235,9 +244,12 @@ impl ExecutableGraph {
             .remedy("finalize it with `graph.finalizer().updatable().finalize()`")))
     }
 
-    /// Changes what submissions to come run, and drops the commands that are replaced. The caller
+    /// Changes what submissions to come run, and gives the commands that are replaced. The caller
     /// has the turn, so that a submission is either before all of this or after.
-    fn locked(&self, change: impl FnOnce(&mut Prepared) -> Result<Vec<Arc<CommandKind>>>) -> Result<()> {
+    fn locked(
+        &self,
+        change: impl FnOnce(&mut Prepared) -> Result<Vec<Arc<CommandKind>>>,
+    ) -> Result<Vec<Arc<CommandKind>>> {
         let mut prepared = self.prepared();
         for part in 0..prepared.parts.len() {
             // What waited for submissions that are gone now.
@@ -245,10 +257,7 @@ impl ExecutableGraph {
         }
         let before = change(&mut prepared).map_err(|error| self.at(error))?;
         prepared.edits += 1;
-        drop(prepared);
-        // Memory and closures are dropped without a lock.
-        drop(before);
-        Ok(())
+        Ok(before)
     }
 }
 
@@ -373,6 +382,7 @@ fn apply(
     changes.sort_by_key(|change| change.partition);
     followers.sort_by_key(|follower| follower.partition);
     let (mut changes, mut followers) = (changes.into_iter(), followers.as_slice());
+    let mut reader = Reader::default();
     loop {
         let change = changes.as_slice().first().map(|change| change.partition);
         let follower = followers.first().map(|follower| Some(follower.partition));
@@ -383,7 +393,7 @@ fn apply(
         let mut part = partition.and_then(|partition| parts.get_mut(partition as usize)?.as_mut());
         patches.clear();
         if let Some(part) = &mut part {
-            set_values(part, own, commands, locations, patches)?;
+            set_values(part, own, (&mut *commands, &mut reader), locations, patches)?;
         }
         while changes.as_slice().first().is_some_and(|change| change.partition == partition) {
             let Some(Change { node, command, fit, .. }) = changes.next() else { break };
@@ -420,13 +430,12 @@ fn apply(
 fn set_values(
     part: &mut Part,
     nodes: &[Follower],
-    commands: &mut Commands,
+    (commands, reader): (&mut Commands, &mut Reader),
     locations: &[Option<Location>],
     patches: &mut Patches,
 ) -> Result<()> {
     let nodes = || nodes.iter().map(|follower| follower.node);
-    let mut reader = Reader::default();
-    nodes().for_each(|node| commands.follow(node as usize, &mut reader));
+    nodes().for_each(|node| commands.follow(node as usize, reader));
     part.tuned.set_arguments(locations, patches, |steps, locations, patches| {
         steps.set_values(nodes(), commands, locations, patches)
     })
