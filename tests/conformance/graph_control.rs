@@ -9,7 +9,7 @@ use oclave::{
 };
 
 use super::graph_support::{Way, advance_by, edges, ways};
-use super::kernels::buffers::{advance, advance_late, combine};
+use super::kernels::buffers::{advance, advance_late, combine, keep_low};
 use super::kernels::globals_define;
 
 type Values = UsmSlice<u32, usm::DeviceOnly>;
@@ -566,4 +566,256 @@ fn cf_itp_001_loops_of_small_nodes_are_one_launch() {
     let error = way.queue.submit_graph(&executable).unwrap().wait().unwrap_err();
     let text = format!("{error:#}");
     assert!(text.contains("while node 0") && text.contains("20 iterations, which is its limit"), "{text}");
+}
+
+#[test]
+fn cf_can_001_a_cancelled_loop_ends_between_iterations() {
+    for way in ways() {
+        let values = way.device(&[0_u32]);
+        let left = way.device(&[1_u32]);
+        let body = chain(&way, [Command::parallel_for(1, advance_late(&values, 1000, 1))]);
+        let nested = way.graph();
+        nested.while_(&left, &body).unwrap();
+        let graph = way.graph();
+        graph.repeat(2, &nested).unwrap();
+        let executable = way.finalize(&graph);
+        let event = way.queue.submit_graph(&executable).unwrap();
+        assert!(event.cancel());
+        let error = event.wait().unwrap_err();
+        assert!(format!("{error:#}").contains("was cancelled"), "{error:#}");
+        assert!(!event.cancel());
+        // The next submission runs.
+        way.queue.write(&left, &[0]).unwrap();
+        submit(&way, &executable);
+        let filled = way.queue.fill(&values, 1).unwrap();
+        assert!(!filled.cancel());
+        filled.wait().unwrap();
+        // As for all failures, the queue tells of it, too.
+        assert!(format!("{:#}", way.queue.wait().unwrap_err()).contains("was cancelled"));
+    }
+}
+
+/// Programs of loops, conditions and commands that change four arrays, on the host and as graphs.
+mod programs {
+    use super::*;
+
+    const ARRAYS: usize = 4;
+    /// One for each depth of loops.
+    const DEPTH: usize = 3;
+
+    pub(super) enum Statement {
+        Advance {
+            array: usize,
+            factor: u32,
+            addend: u32,
+        },
+        Combine {
+            from: usize,
+            to: usize,
+            factor: u32,
+        },
+        Copy {
+            from: usize,
+            to: usize,
+        },
+        Fill {
+            array: usize,
+            value: u32,
+        },
+        Host,
+        Repeat {
+            count: u32,
+            body: Vec<Statement>,
+        },
+        /// The count is the first element of an array, modulo four.
+        RepeatBy {
+            array: usize,
+            depth: usize,
+            body: Vec<Statement>,
+        },
+        While {
+            count: u32,
+            depth: usize,
+            body: Vec<Statement>,
+        },
+        If {
+            array: usize,
+            then: Vec<Statement>,
+            otherwise: Vec<Statement>,
+        },
+        Switch {
+            array: usize,
+            bodies: Vec<Vec<Statement>>,
+        },
+    }
+
+    /// A generator of numbers.
+    pub(super) struct Numbers(pub(super) u64);
+
+    impl Numbers {
+        fn below(&mut self, end: usize) -> usize {
+            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (self.0 >> 33) as usize % end
+        }
+
+        pub(super) fn body(&mut self, depth: usize) -> Vec<Statement> {
+            let count = 1 + self.below(4);
+            (0..count).map(|_| self.statement(depth)).collect()
+        }
+
+        fn statement(&mut self, depth: usize) -> Statement {
+            let (array, other, number) = (self.below(ARRAYS), self.below(ARRAYS - 1), self.below(5) as u32);
+            let to = (array + 1 + other) % ARRAYS;
+            match self.below(if depth < DEPTH { 13 } else { 7 }) {
+                0 | 1 => Statement::Advance { array, factor: number, addend: number + 1 },
+                2 | 3 => Statement::Combine { from: array, to, factor: number },
+                4 => Statement::Copy { from: array, to },
+                5 => Statement::Fill { array, value: number },
+                6 if self.below(4) == 0 => Statement::Host,
+                6 => Statement::Advance { array, factor: 1, addend: number },
+                7 | 8 => Statement::Repeat { count: number, body: self.body(depth + 1) },
+                9 => Statement::RepeatBy { array, depth, body: self.body(depth + 1) },
+                10 => Statement::While { count: number, depth, body: self.body(depth + 1) },
+                11 => Statement::If { array, then: self.body(depth + 1), otherwise: self.body(depth + 1) },
+                _ => Statement::Switch { array, bodies: (0..3).map(|_| self.body(depth + 1)).collect() },
+            }
+        }
+    }
+
+    #[derive(Default)]
+    pub(super) struct Host {
+        pub(super) arrays: [[u32; 8]; ARRAYS],
+        pub(super) calls: u32,
+    }
+
+    impl Host {
+        pub(super) fn run(&mut self, program: &[Statement]) {
+            for statement in program {
+                match statement {
+                    Statement::Advance { array, factor, addend } => {
+                        for value in &mut self.arrays[*array] {
+                            *value = value.wrapping_mul(*factor).wrapping_add(*addend);
+                        }
+                    }
+                    Statement::Combine { from, to, factor } => {
+                        let from = self.arrays[*from];
+                        for (value, from) in self.arrays[*to].iter_mut().zip(from) {
+                            *value = value.wrapping_mul(*factor).wrapping_add(from);
+                        }
+                    }
+                    Statement::Copy { from, to } => self.arrays[*to] = self.arrays[*from],
+                    Statement::Fill { array, value } => self.arrays[*array] = [*value; 8],
+                    Statement::Host => self.calls += 1,
+                    Statement::Repeat { count, body } | Statement::While { count, body, .. } => {
+                        (0..*count).for_each(|_| self.run(body));
+                    }
+                    Statement::RepeatBy { array, body, .. } => {
+                        let count = self.arrays[*array][0] & 3;
+                        self.arrays[*array][0] = count;
+                        (0..count).for_each(|_| self.run(body));
+                    }
+                    Statement::If { array, then, otherwise } => {
+                        let body = if self.arrays[*array][7] != 0 { then } else { otherwise };
+                        self.run(body);
+                    }
+                    Statement::Switch { array, bodies } => {
+                        if let Some(body) = bodies.get(self.arrays[*array][3] as usize) {
+                            self.run(body);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// What programs use on the device.
+    pub(super) struct Memory {
+        pub(super) arrays: Vec<Values>,
+        pub(super) counters: Vec<Values>,
+        pub(super) calls: Arc<AtomicU32>,
+    }
+
+    impl Memory {
+        pub(super) fn new(way: &Way) -> Self {
+            Self {
+                arrays: (0..ARRAYS).map(|_| way.device(&[0_u32; 8])).collect(),
+                counters: (0..=DEPTH).map(|_| way.device(&[0_u32])).collect(),
+                calls: Arc::default(),
+            }
+        }
+
+        pub(super) fn graph(&self, way: &Way, program: &[Statement]) -> Graph {
+            let graph = way.graph();
+            let add = |command: Command| drop(graph.after_all_leaves().add(command).unwrap());
+            let one = |array: usize, at: usize| self.arrays[array].slice(at..=at).unwrap();
+            for statement in program {
+                match statement {
+                    Statement::Advance { array, factor, addend } => {
+                        add(advance_by(&self.arrays[*array], *factor, *addend));
+                    }
+                    Statement::Combine { from, to, factor } => {
+                        let call = combine(&self.arrays[*from], &self.arrays[*to], *factor);
+                        add(Command::parallel_for(8, call));
+                    }
+                    Statement::Copy { from, to } => {
+                        add(Command::copy(&self.arrays[*from], &self.arrays[*to]))
+                    }
+                    Statement::Fill { array, value } => add(Command::fill(&self.arrays[*array], *value)),
+                    Statement::Host => {
+                        let calls = Arc::clone(&self.calls);
+                        add(Command::host_task(move || {
+                            calls.fetch_add(1, Ordering::Relaxed);
+                        }));
+                    }
+                    Statement::Repeat { count, body } => add(Command::repeat(*count, &self.graph(way, body))),
+                    Statement::RepeatBy { array, depth, body } => {
+                        let low = &self.counters[*depth];
+                        add(Command::copy(&one(*array, 0), low));
+                        add(Command::parallel_for(1, keep_low(low, 3)));
+                        add(Command::copy(low, &one(*array, 0)));
+                        add(Command::repeat(low, &self.graph(way, body)));
+                    }
+                    Statement::While { count, depth, body } => {
+                        let left = &self.counters[*depth];
+                        add(Command::fill(left, *count));
+                        let body = self.graph(way, body);
+                        body.after_all_leaves().add(count_down(left)).unwrap();
+                        add(Command::while_(left, &body));
+                    }
+                    Statement::If { array, then, otherwise } => {
+                        let (then, otherwise) = (self.graph(way, then), self.graph(way, otherwise));
+                        add(Command::if_(&one(*array, 7), &then, &otherwise));
+                    }
+                    Statement::Switch { array, bodies } => {
+                        let bodies: Vec<Graph> = bodies.iter().map(|body| self.graph(way, body)).collect();
+                        add(Command::switch(&one(*array, 3), &bodies));
+                    }
+                }
+            }
+            graph
+        }
+    }
+}
+
+#[test]
+fn cf_rnd_001_random_programs_do_what_they_do_on_the_host() {
+    use programs::{Host, Memory, Numbers};
+    for (number, way) in ways().into_iter().enumerate() {
+        let memory = Memory::new(&way);
+        for seed in 0..6 {
+            let program = Numbers(1000 * number as u64 + seed).body(0);
+            let executable = way.finalize(&memory.graph(&way, &program));
+            let mut host = Host::default();
+            memory.arrays.iter().for_each(|array| way.queue.write(array, &[0; 8]).unwrap());
+            memory.calls.store(0, Ordering::Relaxed);
+            for round in 0..3 {
+                submit(&way, &executable);
+                host.run(&program);
+                let arrays: Vec<Vec<u32>> = memory.arrays.iter().map(|array| read(&way, array)).collect();
+                let found = (arrays, memory.calls.load(Ordering::Relaxed));
+                let expected = (host.arrays.iter().map(|array| array.to_vec()).collect(), host.calls);
+                assert_eq!(found, expected, "program {number}.{seed}, round {round}");
+            }
+        }
+    }
 }

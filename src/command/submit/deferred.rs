@@ -1,5 +1,6 @@
-//! Deferred commands. They are host tasks or loops, or depend on an event that no driver knows yet: that of
-//! a host task, of another context, from outside, or of another deferred command.
+//! Deferred commands: host tasks, loops that the host decides, and others. These depend on an event
+//! that no driver knows yet: that of a host task, of another context, from outside, or of another
+//! deferred command.
 //!
 //! The thread that completes the last missing dependency puts the command on its queue, or gives it
 //! to the threads of host tasks. So drivers only ever wait for what they have, and their queues

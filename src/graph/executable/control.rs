@@ -1,12 +1,12 @@
 //! Loops and conditions that the host decides.
 //!
 //! No thread waits: when a command has ended that a decision depends on, the thread for events puts
-//! the next ones on a queue. A submission of a graph takes a [`Ticket`] of each body, by which all
+//! the next ones on a queue. A submission of a graph takes a [`Ticket`] of each body. With it, all
 //! iterations run the body as it was when the graph was submitted.
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::handle::ExecutableGraph;
 use crate::MakeError as _;
@@ -21,7 +21,7 @@ use crate::driver::sync::Mutex;
 use crate::driver::usm::Allocation;
 use crate::graph::tune::flow::{Flow, FlowNode, FlowTree, too_long};
 use crate::memory::{Block, HostTarget};
-use crate::{Error, Event, Queue, Result};
+use crate::{Error, ErrorKind, Event, Queue, Result};
 
 /// Iterations that are put on a queue at once, where nothing is decided between them.
 const CHUNK: u64 = 32;
@@ -39,10 +39,12 @@ pub(in crate::graph) struct ControlRun {
     /// All of it as one list of tasks, in the place of the bodies.
     flow: Option<Arc<Flow>>,
     max_iterations: u64,
+    /// Whether it is to end before its next iteration.
+    cancelled: Arc<AtomicBool>,
     memory: Vec<Arc<Allocation>>,
 }
 
-/// What is decided by.
+/// Where the value comes from.
 enum Decide {
     Number(u64),
     Device { from: Block, scalar: Scalar },
@@ -59,18 +61,23 @@ enum TicketPart {
     Device(Option<u64>),
     Host(crate::command::HostTask),
     Control(Arc<ControlRun>),
+    /// Of one launch.
+    Short(Arc<Flow>),
 }
 
 impl ExecutableGraph {
     /// A submission of a body.
-    fn ticket(&self) -> Result<Ticket> {
+    fn ticket(&self, cancelled: &Arc<AtomicBool>) -> Result<Ticket> {
         self.warn_if_behind();
         let layout = self.layout();
         let mut ticket = Ticket { graph: self.clone(), parts: Vec::with_capacity(layout.partitions.len()) };
         for index in 0..layout.partitions.len() {
             let part = match self.part_of(index) {
                 Some(PartOf::Host(task)) => TicketPart::Host(task),
-                Some(PartOf::Control(flow)) => TicketPart::Control(self.control_run(index, &flow)?),
+                Some(PartOf::Control(flow)) => match self.short_flow(index)? {
+                    Some(tasks) => TicketPart::Short(tasks),
+                    None => TicketPart::Control(self.control_run(index, &flow, cancelled)?),
+                },
                 None => TicketPart::Device(match layout.options.updatable {
                     true => self.prepared().begin_submission(layout, index)?,
                     false => None,
@@ -98,12 +105,17 @@ impl ExecutableGraph {
     }
 
     /// A loop or a condition, for a submission that begins now.
-    pub(super) fn control_run(&self, index: usize, flow: &ControlFlow) -> Result<Arc<ControlRun>> {
+    fn control_run(
+        &self,
+        index: usize,
+        flow: &ControlFlow,
+        cancelled: &Arc<AtomicBool>,
+    ) -> Result<Arc<ControlRun>> {
         let layout = self.layout();
         let as_tasks = self.flow(index)?;
         let bodies = layout.bodies.get(index).map(Vec::as_slice).unwrap_or_default();
         let bodies = bodies.iter().filter(|_| as_tasks.is_none());
-        let bodies = bodies.map(Self::ticket).collect::<Result<Vec<_>>>()?;
+        let bodies = bodies.map(|body| body.ticket(cancelled)).collect::<Result<Vec<_>>>()?;
         let decide = match &flow.value {
             ControlValue::Number(number) => Decide::Number(*number),
             ControlValue::Parameter { value, .. } => Decide::Number(*value),
@@ -129,6 +141,7 @@ impl ExecutableGraph {
             bodies,
             flow: as_tasks,
             max_iterations: flow.max_iterations,
+            cancelled: Arc::clone(cancelled),
             memory,
         }))
     }
@@ -148,6 +161,25 @@ impl ExecutableGraph {
             *place = slot;
         }
         flow.map_err(|error| self.at(error))
+    }
+
+    /// The same, if one launch does all of it. What is measured is a partition of the host.
+    fn short_flow(&self, index: usize) -> Result<Option<Arc<Flow>>> {
+        let is_measured = self.layout().options.profiling;
+        Ok(self.flow(index)?.filter(|flow| flow.is_short() && !is_measured))
+    }
+
+    /// A loop or a condition as a command, for a submission that begins now.
+    pub(super) fn control_command(
+        &self,
+        index: usize,
+        flow: &ControlFlow,
+        cancelled: &Arc<AtomicBool>,
+    ) -> Result<PreparedCommand> {
+        Ok(match self.short_flow(index)? {
+            Some(tasks) => tasks.launch(),
+            None => PreparedCommand::Control(self.control_run(index, flow, cancelled)?),
+        })
     }
 
     /// Looks whether the interpreter runs a partition that is a loop or a condition.
@@ -207,13 +239,14 @@ impl Ticket {
             TicketPart::Device(_) => Arc::clone(self.graph.inner()).part_memory(index),
             TicketPart::Host(_) => Vec::new(),
             TicketPart::Control(run) => run.memory.clone(),
+            TicketPart::Short(tasks) => tasks.memory().to_vec(),
         };
         self.parts.iter().enumerate().flat_map(of).collect()
     }
 
     /// Whether it is one sequence for the device, so that a queue keeps its iterations in order.
     fn is_one_sequence(&self) -> bool {
-        matches!(self.parts.as_slice(), [TicketPart::Device(_)])
+        matches!(self.parts.as_slice(), [TicketPart::Device(_) | TicketPart::Short(_)])
     }
 
     /// Puts it on a queue, after an event. Gives the events of its partitions to `events`.
@@ -230,6 +263,7 @@ impl Ticket {
                 Some(TicketPart::Control(run)) => {
                     PreparedCommand::Control(Arc::clone(run) as Arc<dyn RunControl>)
                 }
+                Some(TicketPart::Short(tasks)) => tasks.launch(),
                 None => PreparedCommand::Empty,
             })
         })
@@ -353,6 +387,11 @@ impl Machine {
     /// Puts on the queue what comes next. `events` gets what is there if that fails.
     fn next(&mut self, events: &mut Vec<Event>) -> Result<Next> {
         let run = Arc::clone(&self.run);
+        let is_over = matches!(self.stage, Stage::Last | Stage::Repeat(0));
+        if run.cancelled.load(Ordering::Relaxed) && !is_over {
+            return Err(Error::new(ErrorKind::Runtime, "the submission was cancelled")
+                .remedy("`Event::cancel` was called; submit the graph again"));
+        }
         if let Some(flow) = &run.flow {
             return self.tasks(flow);
         }
@@ -382,15 +421,15 @@ impl Machine {
     }
 
     /// Launches tasks, until all is done.
-    fn tasks(&mut self, flow: &Flow) -> Result<Next> {
+    fn tasks(&mut self, flow: &Arc<Flow>) -> Result<Next> {
         match self.stage {
             Stage::Tasks if flow.is_done()? => return Ok(Next::Done),
             Stage::Tasks => {}
             _ => flow.begin(),
         }
         self.stage = Stage::Tasks;
-        let launched = flow.launch(self.lane.driver())?;
-        Ok(Next::Wait(vec![Event::native(launched)]))
+        let launched = submit_prepared(&self.lane, flow.launch(), std::iter::empty(), &[])?;
+        Ok(Next::Wait(vec![launched]))
     }
 
     /// A value is known, after so many iterations.
@@ -440,7 +479,7 @@ impl Machine {
         Ok(Next::Wait(std::mem::take(events)))
     }
 
-    /// Reads what is decided by, after events.
+    /// Reads the value, after events.
     fn read(&mut self, from: &Block, scalar: Scalar, events: &mut Vec<Event>) -> Result<()> {
         let to = match &self.target {
             Some((_, sink)) => sink.clone(),

@@ -6,6 +6,7 @@
 //! run at the same time share the internal queue.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use super::control::PartOf;
 use super::handle::ExecutableGraph;
@@ -85,7 +86,9 @@ impl ExecutableGraph {
         };
         let behind: Vec<&Event> = behind.into_iter().chain(turn.as_ref()).collect();
         let mut events = Vec::with_capacity(self.layout().partitions.len());
-        if let Err(error) = self.put_parts(lane, &begin, &behind, submitted, &mut events) {
+        let cancelled = Arc::new(AtomicBool::new(false));
+        let waits = (begin.as_slice(), behind.as_slice());
+        if let Err(error) = self.put_parts(lane, waits, submitted, &cancelled, &mut events) {
             // What was put there still runs after the last submission, and before the next.
             if !events.is_empty() {
                 *turn = Some(submit_prepared(lane, PreparedCommand::Empty, events.iter(), &[])?);
@@ -99,7 +102,7 @@ impl ExecutableGraph {
         let leaves = events.iter().zip(is_leaf).filter(|(_, leaf)| *leaf).map(|(event, _)| event);
         let end = submit_prepared(queue, PreparedCommand::GraphEnd, leaves, &[])?;
         *turn = Some(end.clone());
-        Ok(Event::of_graph(self.id(), self.layout().options.profiling, end, events))
+        Ok(Event::of_graph(self.id(), self.layout().options.profiling, end, events, cancelled))
     }
 
     /// Puts all parts on the queue for parts; gives their events to `events`. Host tasks wait until
@@ -108,16 +111,16 @@ impl ExecutableGraph {
     fn put_parts(
         &self,
         lane: &Queue,
-        begin: &[Event],
-        behind: &[&Event],
+        (begin, behind): (&[Event], &[&Event]),
         submitted: &Arc<Promise>,
+        cancelled: &Arc<AtomicBool>,
         events: &mut Vec<Event>,
     ) -> Result<()> {
         let submitted = Event::promised(Arc::clone(submitted));
         self.put_parts_by(lane, begin, behind, Some(&submitted), events, |index| {
             Ok(match self.part_of(index) {
                 Some(PartOf::Host(task)) => PreparedCommand::HostTask(task),
-                Some(PartOf::Control(flow)) => PreparedCommand::Control(self.control_run(index, &flow)?),
+                Some(PartOf::Control(flow)) => self.control_command(index, &flow, cancelled)?,
                 None => PreparedCommand::Part(self.submitted_part(index)?),
             })
         })
@@ -141,7 +144,8 @@ impl ExecutableGraph {
                 .iter()
                 .map(|wait| events.get(first + *wait as usize).ok_or_else(|| no_partition(*wait)))
                 .collect::<Result<_>>()?;
-            let submitted = submitted.filter(|_| partition.host);
+            let is_for_host = matches!(part, PreparedCommand::HostTask(_) | PreparedCommand::Control(_));
+            let submitted = submitted.filter(|_| is_for_host);
             let event = match partition.waits.is_empty() {
                 true => submit_prepared(lane, part, begin.iter().chain(submitted), behind),
                 false => submit_prepared(lane, part, waits.into_iter().chain(submitted), &[]),

@@ -1,9 +1,10 @@
 //! Loops and conditions that the interpreter runs: one launch, which decides by itself.
 //!
 //! A [`Flow`] is a list of tasks with jumps, made of all bodies, nested ones included. It is made
-//! anew when a body has changed. A launch stops when it has spent its budget, and goes on with the
+//! again when a body has changed. A launch stops when it has spent its budget, and goes on with the
 //! next one, so that none takes much longer than [`LAUNCH`].
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -13,9 +14,10 @@ use super::background::Build;
 use super::survey::{Survey, Surveyed};
 use super::tuned::{InterpreterPolicy, MOST_WAITS, policy};
 use crate::MakeError as _;
-use crate::command::{CommandKind, ControlFlow, ControlKind, ControlValue};
+use crate::command::{
+    CommandKind, ControlFlow, ControlKind, ControlValue, GraphCommand, GraphPart, PreparedCommand, RunOn,
+};
 use crate::driver::event::Event;
-use crate::driver::queue as driver;
 use crate::driver::run::Mode;
 use crate::driver::sequence::{NO_LABEL, Sequence};
 use crate::driver::step::Step;
@@ -25,13 +27,16 @@ use crate::graph::exec::draft::{Draft, lost};
 use crate::graph::exec::options::Options;
 use crate::graph::plan::eligibility::{Candidate, Kind};
 use crate::graph::plan::unit::LONGEST_NS;
+use crate::memory::buffer::Requirement;
 use crate::program::{InterpreterProgram, TaskList};
-use crate::{Error, ErrorKind, Queue, Result};
+use crate::{Context, Device, Error, ErrorKind, Event as AnyEvent, Queue, Result};
 
 /// What a launch should take at most.
 const LAUNCH: Duration = Duration::from_millis(50);
 /// The budget of the first launch, in estimated nanoseconds: estimates may be far from the truth.
 const FIRST_BUDGET_NS: u64 = 5_000_000;
+/// What is estimated to take no longer in all runs in one launch, whatever it takes.
+const SHORT_NS: f64 = 20_000_000.0;
 /// A node that is estimated to cost more is launched, and the loop around it is decided by the host.
 const CAP_NS: f64 = 8000.0;
 /// Steps of a task, from which on a group runs it faster than a work-item.
@@ -78,6 +83,8 @@ pub(in crate::graph) struct Flow {
     owners: Vec<(u64, FlowOwner)>,
     /// Of all tasks together.
     pub(in crate::graph) cost_ns: f64,
+    /// Whether a launch is known to do all of it.
+    is_short: bool,
 }
 
 /// A loop, as errors name it.
@@ -180,6 +187,7 @@ impl FlowSlot {
             memory: Vec::new(),
             cost_ns: 0.0,
             all_ns: 0.0,
+            total_ns: 0.0,
         };
         let mut candidates = survey.candidates.nodes.iter();
         if let Err(reason) = writer.control(tree, &mut candidates)? {
@@ -264,6 +272,8 @@ struct Writer<'t> {
     /// Of the innermost loop, inner loops left out.
     cost_ns: f64,
     all_ns: f64,
+    /// All that may run, each node as often as it may; infinite where nobody knows.
+    total_ns: f64,
 }
 
 /// What a task does that needs nothing else.
@@ -283,6 +293,7 @@ impl<'t> Writer<'t> {
 
     fn push(&mut self, task: FlowTask) -> usize {
         self.cost_ns += JUMP_NS;
+        self.total_ns += JUMP_NS;
         self.items.push(Item::Flow(task));
         self.items.len() - 1
     }
@@ -326,6 +337,7 @@ impl<'t> Writer<'t> {
                 };
                 let set = self.push(set);
                 let around = std::mem::take(&mut self.cost_ns);
+                let before_ns = std::mem::take(&mut self.total_ns);
                 let head = self.here();
                 self.set_target(set, head);
                 let first = match flow.kind {
@@ -350,6 +362,12 @@ impl<'t> Writer<'t> {
                 self.set_target(first, end);
                 self.all_ns += self.cost_ns;
                 self.cost_ns = around;
+                let is_known = flow.kind == ControlKind::Repeat && value == FlowValue::default();
+                let trips = match is_known && constant <= flow.max_iterations {
+                    true => constant as f64,
+                    false => f64::INFINITY,
+                };
+                self.total_ns = before_ns + trips * self.total_ns;
             }
             ControlKind::If => {
                 let test = self.push(FlowTask { op: FlowOp::Test, value, ..PLAIN });
@@ -398,6 +416,7 @@ impl<'t> Writer<'t> {
                     let candidate = candidates.next().copied().unwrap_or(Candidate::NOTHING);
                     if candidate.kind != Kind::Nothing {
                         self.cost_ns += candidate.cost_ns();
+                        self.total_ns += candidate.cost_ns();
                         self.items.push(Item::Task(*origin, command));
                     }
                 }
@@ -435,7 +454,9 @@ impl<'t> Writer<'t> {
         self.memory.sort_by_key(|memory| Arc::as_ptr(memory).addr());
         self.memory.dedup_by(|a, b| Arc::ptr_eq(a, b));
         self.memory.iter().try_for_each(|memory| sequence.keep(memory))?;
-        let run = Run { list, program, next: 0, budget_ns: FIRST_BUDGET_NS, began: Instant::now() };
+        let is_short = self.total_ns <= SHORT_NS;
+        let budget_ns = if is_short { u64::MAX } else { FIRST_BUDGET_NS };
+        let run = Run { list, program, next: 0, budget_ns, began: Instant::now() };
         let run = Arc::new(Mutex::new(run));
         let walk = Arc::clone(&run);
         let step = Step::other(
@@ -452,7 +473,8 @@ impl<'t> Writer<'t> {
         );
         sequence.push(step, &[], NO_LABEL)?;
         let cost_ns = self.all_ns + self.cost_ns;
-        Ok(Flow { sequence: Mutex::new(sequence), run, memory: self.memory, owners: self.owners, cost_ns })
+        let (memory, owners, sequence) = (self.memory, self.owners, Mutex::new(sequence));
+        Ok(Flow { sequence, run, memory, owners, cost_ns, is_short })
     }
 }
 
@@ -467,10 +489,17 @@ impl Flow {
         self.run.lock().next = 0;
     }
 
-    /// Runs tasks until all is done, or the budget is spent. The launch before has ended.
-    pub(in crate::graph) fn launch(&self, queue: &Arc<driver::Queue>) -> Result<Event> {
-        let sequence = self.sequence.lock();
-        queue.run(&sequence, 0..1, &[], Mode { measure: false, held: false })
+    /// Whether one launch does all of it, and no loop can come to its limit: then nobody must look
+    /// how it ended.
+    pub(in crate::graph) fn is_short(&self) -> bool {
+        self.is_short
+    }
+
+    /// A launch, which runs tasks until all is done, or the budget is spent. The one before has
+    /// ended.
+    pub(in crate::graph) fn launch(self: &Arc<Self>) -> PreparedCommand {
+        let graph = Arc::clone(self) as Arc<dyn GraphCommand>;
+        PreparedCommand::Part(GraphPart::new(graph, 0, None))
     }
 
     /// Whether all is done. The last launch has ended.
@@ -494,6 +523,42 @@ impl Flow {
                 Err(owner.map_or_else(lost, FlowOwner::limit_reached))
             }
         }
+    }
+}
+
+/// As the only part of a graph.
+impl GraphCommand for Flow {
+    fn id(&self) -> u64 {
+        u64::MAX
+    }
+
+    fn requirements(&self) -> Vec<Arc<Requirement>> {
+        Vec::new()
+    }
+
+    fn check(&self, _: &Context, _: &Device) -> Result<()> {
+        Ok(())
+    }
+
+    fn submit(self: Arc<Self>, _: &Queue, _: &[&AnyEvent], _: &[&AnyEvent]) -> Result<AnyEvent> {
+        Err(Error::bug("tasks of a loop were submitted as a graph"))
+    }
+
+    fn part_memory(self: Arc<Self>, _: usize) -> Vec<Arc<Allocation>> {
+        self.memory.clone()
+    }
+
+    fn run_part(self: Arc<Self>, _: usize, _: u64, on: RunOn<'_>) -> Result<Event> {
+        let sequence = self.sequence.lock();
+        on.queue.run(&sequence, 0..1, on.after, Mode { measure: false, held: on.held })
+    }
+
+    fn end_part(self: Arc<Self>, _: usize) {}
+}
+
+impl fmt::Debug for Flow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Flow({} owners)", self.owners.len())
     }
 }
 

@@ -37,8 +37,8 @@ type Numbers = HashMap<usize, Result<u32, u32>>;
 
 impl Survey {
     /// Looks at commands, with numbers for messages. Builds missing interpreter programs in the
-    /// background: `at_once`, or when one of them is wanted for the second time. `has_flow`: programs
-    /// that run lists with jumps.
+    /// background: `at_once`, or when one of them is wanted for the second time. With `has_flow`, the
+    /// programs run lists with jumps.
     pub(in crate::graph) fn of<'c>(
         queue: &Queue,
         commands: impl Iterator<Item = (u32, &'c CommandKind)>,

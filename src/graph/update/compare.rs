@@ -69,7 +69,7 @@ type Changes = Vec<(usize, Arc<CommandKind>)>;
 type Bodies = Vec<(ExecutableGraph, Frozen)>;
 
 /// The commands that an executable is updated with by a graph that is the same, with their places
-/// among its own, and the bodies that remain to be compared. `subs` are the sub-graphs of the source.
+/// among its own. Also the bodies that remain to be compared. `subs` are the sub-graphs of the source.
 pub(super) fn whole(
     target: &Frozen,
     Layout { flat, partitions, bodies: own_bodies, .. }: &Layout,
