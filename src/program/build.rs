@@ -207,8 +207,8 @@ fn legal_words(image: &LoadedImage, device: &DeviceState) -> Result<Vec<u32>> {
 
 fn warn_of_barriers(kernel: &str) {
     log::warn!(
-        "kernel `{kernel}` calls a function with barriers under conditions: PoCL before version 7 may compute it wrongly \
-         or abort; let the compiler inline the function, or set POCL_WORK_GROUP_METHOD=cbs in the environment"
+        "kernel `{kernel}` calls a function with barriers under conditions, which the driver's compiler may get wrong (Q15); \
+         let the compiler inline the function"
     );
 }
 

@@ -44,7 +44,13 @@ pub(crate) fn build(images: &Path, program: &Program, arguments: &[String]) -> R
     program.includes.iter().for_each(|include| {
         config.include(include);
     });
-    config.extra_args(program.options.iter().chain(arguments));
+    // Levels are an option of the build, since clang runs no pass itself.
+    let level = arguments.iter().rev().find_map(|argument| argument.strip_prefix("-O")?.parse().ok());
+    level.into_iter().for_each(|level| {
+        config.opt_level(level);
+    });
+    let is_other = |argument: &&String| !argument.starts_with("-O");
+    config.extra_args(program.options.iter().chain(arguments.iter().filter(is_other)));
     config.fp_contract(arguments.iter().any(|argument| argument == "-ffp-contract=on"));
     match config.compile_images(&[path]) {
         Ok(made) => {

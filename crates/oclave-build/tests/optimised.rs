@@ -36,6 +36,19 @@ fn real_sources_stay_optimised() {
     assert!(warnings.is_empty(), "{}", warnings.join("\n"));
 }
 
+/// llvm-spirv writes a merge instruction before a switch that a loop begins with, where SPIR-V has none.
+#[test]
+fn loops_that_begin_with_a_switch_build_at_each_level() {
+    if !toolchain_is_here() {
+        return;
+    }
+    let folder = Folder::new();
+    folder.write("flags.cl", include_str!("../../../kernels/classics/barrier_flags.cl"));
+    for level in 0..4 {
+        folder.build(Config::new().opt_level(level), &["flags.cl"]).result.unwrap();
+    }
+}
+
 /// A sum over 64-bit numbers becomes a product of 65 bits, which is one of limbs.
 #[test]
 fn closed_forms_of_loops_stay() {

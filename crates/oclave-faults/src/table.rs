@@ -423,8 +423,7 @@ faults! {
     /// **Q27. Mesa's rusticl 26.1.6.** A constant pointer that is made of an integer
     /// (`OpSpecConstantOp ConvertUToPtr`) is refused: "No NIR equivalent", which only
     /// `RUSTICL_DEBUG=program` shows. From LLVM 16 on, constructors of classes with virtual
-    /// functions store such constants. So functions compute them (`integer_pointers` of
-    /// `oclave_image`).
+    /// functions store such constants. So functions compute them (`integer_pointers`).
     Q27 = 27, [RUSTICL], Programs,
         "Constant pointers made of integers are refused.",
         "Functions compute them (`integer_pointers`).", [];

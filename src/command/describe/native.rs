@@ -41,7 +41,7 @@ impl NativeCommand {
     pub(in crate::command) fn of_kernel(uses: Vec<Place>, kernel: KernelHandle, range: NdRange) -> Self {
         let [offset, local] = [range.offset(), range.local()].map(|sizes| sizes.map(|sizes| sizes.sizes()));
         let sizes = [offset, Some(range.global().sizes()), local];
-        // PoCL 6.0 divides by a group size without a check.
+        // A driver divides by a group size without a check.
         Self::new(uses, move |to| {
             range.check()?;
             kernel.enqueue(to, range.global().dimensions(), sizes)

@@ -71,8 +71,8 @@ fn call(command: &PreparedCommand) -> Option<([usize; 3], KernelCall)> {
     Some(([x.ok()?, y.ok()?, z.ok()?], call))
 }
 
-/// The work-groups of an index space. They have one of a few sizes, because PoCL compiles a kernel
-/// for each size.
+/// The work-groups of an index space. They have one of a few sizes, because some drivers compile a
+/// kernel for each size.
 fn group([columns, rows, _]: [usize; 3]) -> [usize; 3] {
     let divisor = |size: usize, limit: u32| 1 << size.trailing_zeros().min(limit);
     match divisor(columns, 6) {

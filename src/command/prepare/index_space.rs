@@ -39,7 +39,7 @@ pub(super) fn check(range: &NdRange, kernel: &ReadyKernel) -> Result<Option<Work
 /// Functions by which work-items of a group exchange values.
 const EXCHANGES: Aspects = Aspects::WORK_GROUP_COLLECTIVES.union(Aspects::SUB_GROUPS);
 
-/// Refuses groups of one or two work-items, which end the process on PoCL 6.0 (Q69).
+/// Refuses groups of one or two work-items, which end the process with Q69.
 #[cold]
 fn check_exchange(size: &WorkSize, limits: &Limits) -> Result<()> {
     let group = size.local.unwrap_or_else(|| {
@@ -52,7 +52,8 @@ fn check_exchange(size: &WorkSize, limits: &Limits) -> Result<()> {
     if group.iter().product::<usize>() > 2 {
         return Ok(());
     }
-    let message = "on PoCL 6.0, work-group and sub-group functions need groups of at least three work-items";
+    let message =
+        "with this driver, work-group and sub-group functions need groups of at least three work-items (Q69)";
     Err(bad(format!("{message}, and this launch has groups of {group:?}")).remedy(
         "use larger groups, or set POCL_WORK_GROUP_METHOD=loops and OCLAVE_FAULTS=-Q69 in the environment",
     ))

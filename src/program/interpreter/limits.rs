@@ -19,7 +19,9 @@ impl GroupLimits {
         let [width, ..] = local;
         let work_items: usize = local.iter().product();
         if width < self.least_width {
-            return Some("work-group size 1 in dimension 0, which triggers a fault of PoCL (Q12)".to_owned());
+            return Some(
+                "work-group size 1 in dimension 0, which triggers a fault of the driver (Q12)".to_owned(),
+            );
         }
         let takes = work_items <= self.most_items && local_bytes <= self.free_local_bytes;
         (!takes).then(|| {

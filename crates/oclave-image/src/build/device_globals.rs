@@ -26,8 +26,8 @@ use oclave_spirv::{
 ///
 /// Pure and Const: the function now reads memory that the optimiser did not know of. (llvm-spirv
 /// and the drivers based on it also swap the two: readnone is Pure and readonly is Const.)
-/// DontInline: PoCL 6.0 reaches variables through a pointer that only kernels have. Functions that
-/// it must not inline fail to link ("undefined symbol: _pocl_gvar_buffer").
+/// DontInline: a driver may reach variables through a pointer that only kernels have. Functions that
+/// it must not inline fail to link then ("undefined symbol: _pocl_gvar_buffer").
 const MISLEADING: FunctionControl =
     FunctionControl::PURE.union(FunctionControl::CONST).union(FunctionControl::DONT_INLINE);
 

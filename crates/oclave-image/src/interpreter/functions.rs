@@ -108,8 +108,8 @@ impl Rewriting<'_, '_> {
         let parameters = needs.iter().map(|component| (component, self.new.fresh_id())).collect();
         let copies = facts.indexed.iter().map(|variable| (*variable, self.new.fresh_id())).collect();
         let ty = self.function_type(instruction, ty, needs)?;
-        // Inline stays. Pure and Const were said of functions that read built-ins, and functions
-        // that are not inlined make PoCL 6.0 fail ("undefined symbol: _group_id_x").
+        // Inline stays. Pure and Const were said of functions that read built-ins. Some drivers fail on functions
+        // that are not inlined (Q58).
         self.new.replace(instruction, Op::Function, &[returns, id, control & 1, ty]);
         self.function = Some(Function { needs, parameters, copies, place: Place::BeforeBlocks });
         Ok(())

@@ -355,8 +355,8 @@ impl Writer<'_, '_> {
             let number = tasks.index;
             return (tasks, number);
         }
-        // PoCL assumes that a counter from 0 in steps of 1 is the same for all work-items. It
-        // assumes the same of values that are loaded from the counter's task. It then keeps one
+        // Compilers assume that a counter from 0 in steps of 1 is the same for all work-items. They
+        // assume the same of values that are loaded from the counter's task. They then keep one
         // copy of them across barriers.
         let one = self.body.constant(1);
         let last = self.body.arithmetic(Op::ISub, groups, one);

@@ -186,8 +186,8 @@ fn without_debug_information(module: &Module) -> Result<Module> {
     Ok(new.finish()?)
 }
 
-/// More private variables a kernel must not have: where all kernels are one, drivers may keep those
-/// of each for all work-items of a group. (PoCL 6.0 and 7.1 overflow their stacks.)
+/// The most private memory of a kernel. Where all kernels are one, drivers may keep the variables of
+/// each for all work-items of a group, and overflow their stacks.
 const MOST_PRIVATE_BYTES: u64 = 8192;
 
 /// The kernels that can be in the module, and the others with the reason.

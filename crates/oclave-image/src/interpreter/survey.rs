@@ -322,7 +322,7 @@ impl<'m> Survey<'m> {
                 return Some(reason.clone());
             }
             if self.costs.get(id).is_some_and(|cost| cost.is_irreducible) {
-                // PoCL 6.0 overflows the stack when it compiles them beside barriers.
+                // Compilers of drivers overflow the stack when they compile them beside barriers.
                 return Some("it has a loop with several entries".to_owned());
             }
             if facts.blocks == 0 {

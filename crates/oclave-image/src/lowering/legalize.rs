@@ -184,7 +184,7 @@ fn refuse_what_it_lacks(module: &Module, target: &DeviceTarget, image: &str) -> 
 }
 
 /// A module-scope variable in global memory that has to persist. Pointers to imported ones count,
-/// too; constants do not: PoCL 7.1 has no program-scope variables and takes constant tables.
+/// too. Constants do not: drivers without program-scope variables take constant tables.
 fn global_variable(module: &Module) -> Option<String> {
     let definitions = Definitions::new(module);
     let types = TypeTable::new(&definitions);

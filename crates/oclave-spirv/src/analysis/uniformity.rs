@@ -170,7 +170,7 @@ impl<'a, 'm> Uniformity<'a, 'm> {
 
     /// Whether a block leads past a loop, and nowhere else: what compilers put before loops that
     /// are tested at their end. A detour past the loop is one that nothing else takes: where
-    /// compilers let a way out of the loop join it, both PoCL go wrong.
+    /// compilers let a path out of the loop join it, drivers go wrong (Q13).
     fn is_guard(&self, flow: &Flow<'_>, block: usize) -> bool {
         self.join(flow, block).is_some()
     }
@@ -222,8 +222,8 @@ impl<'a, 'm> Uniformity<'a, 'm> {
             );
             match flow.preheader(of) {
                 Some(preheader) if all && guards.is_empty() && exit == of.header => {
-                    // At a barrier of the loop's own test, work-items are together already. PoCL 6.0
-                    // goes wrong if another barrier stands right before it.
+                    // At a barrier of the loop's own test, work-items are together already. Another
+                    // barrier right before it goes wrong (Q15).
                     if !self.is_barrier(flow, exit) {
                         before.insert(preheader);
                     }

@@ -33,7 +33,7 @@ pub(super) fn check(context: &Context<'_, '_>, layout: &Layout<'_>) -> Result<()
                     imported.insert(target);
                 }
                 decorate(context, layout, &instruction, target, decoration)?;
-                // Rusticl refuses a decoration that stands twice. Parameters have several
+                // Drivers refuse a decoration that stands twice. Parameters have several
                 // attributes.
                 let several = decoration == Decoration::FuncParamAttr as u32;
                 if !seen.insert((target, None, decoration, if several { rest } else { &[] }))

@@ -264,7 +264,7 @@ fn targets(context: &Context<'_, '_>, terminator: &Instruction<'_>, labels: &mut
     }
 }
 
-/// No function calls itself, by way of others or not: no OpenCL device can, and PoCL dies of it.
+/// No function calls itself, by way of others or not: no OpenCL device can, and drivers die of it.
 fn no_recursion(layout: &Layout<'_>, calls: &[Vec<usize>]) -> Result<()> {
     #[derive(Clone, Copy, PartialEq)]
     enum State {

@@ -1,7 +1,6 @@
 //! The rules of SPIR-V whose breach makes drivers crash.
 //!
-//! On modules that break the rules, Intel's runtime dies with a segmentation fault and PoCL with an
-//! assertion. So only checked modules may reach `clCreateProgramWithIL`. Looked at are:
+//! On modules that break the rules, drivers die with a segmentation fault or an assertion. So only checked modules may reach `clCreateProgramWithIL`. Looked at are:
 //!
 //! - the layout: sections in order, functions of blocks, blocks with one terminator (`layout.rs`);
 //! - ids: below the bound, defined once, used where they are defined (`layout.rs`, `flow.rs`);

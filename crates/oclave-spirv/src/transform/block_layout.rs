@@ -4,12 +4,13 @@
 //! llvm-spirv 15 writes `OpISub` before variables where the code has the negative of a parameter. It
 //! writes a variable where the code fills memory, in any block. In loops of one block, it writes
 //! `OpLoopMerge` before the loop's condition, twice if the loop is to be unrolled. Before unrolled loops, it
-//! writes one with the same label for both operands. rusticl refuses such modules.
+//! writes one with the same label for both operands. In a loop that begins with a switch, it writes one before the switch,
+//! where SPIR-V has none. Some drivers refuse such modules.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::Result;
-use crate::{Definitions, Instruction, Module, Op, Rewriter};
+use crate::{Definitions, Instruction, Module, Op, Rewriter, is_terminator};
 
 /// The module with all of them in their places; `None` where they are.
 ///
@@ -56,7 +57,8 @@ struct Late<'m> {
     variables: HashMap<u32, Vec<Instruction<'m>>>,
     /// Merge instructions that are not before the branch, by the position of the branch.
     merges: HashMap<usize, Instruction<'m>>,
-    /// Positions of merge instructions with another one behind them in their block, and of those that merge nothing.
+    /// Positions of merge instructions with another one behind them in their block, of those that merge nothing, and of those of
+    /// loops in blocks that do not end with a branch.
     needless: HashSet<usize>,
 }
 
@@ -87,9 +89,16 @@ impl<'m> Late<'m> {
                     late.needless.extend(merge.map(|(merge, _)| merge.at));
                     (merge, is_behind) = (Some((instruction, false)), first.is_some());
                 }
-                Some(Op::Branch | Op::BranchConditional | Op::Switch) => {
-                    if let Some((merge, true)) = merge.take() {
-                        late.merges.insert(instruction.at, merge);
+                Some(op) if is_terminator(op) => {
+                    let is_branch = matches!(op, Op::Branch | Op::BranchConditional);
+                    match merge.take() {
+                        Some((merge, _)) if merge.is(Op::LoopMerge) && !is_branch => {
+                            late.needless.insert(merge.at);
+                        }
+                        Some((merge, true)) => {
+                            late.merges.insert(instruction.at, merge);
+                        }
+                        _ => {}
                     }
                 }
                 _ => {

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::inline::{Bodies, bodies, inline, words};
+use super::inline::{Bodies, Wanted, bodies, inline, words};
 use crate::Result;
 use crate::{Definitions, FunctionControl, Instruction, Module, Op, Type, TypeTable};
 
@@ -39,7 +39,7 @@ pub fn inline_calls(module: Module) -> Result<Module> {
 
 /// Which functions each function takes in now: those that call no other of them, as long as the
 /// module grows by `budget` words at most.
-fn wanted(module: &Module, budget: usize) -> BTreeMap<u32, BTreeSet<u32>> {
+fn wanted(module: &Module, budget: usize) -> Wanted {
     let bodies = bodies(module);
     let kernels = || module.instructions().filter(|i| i.is(Op::EntryPoint)).filter_map(|i| i.operand(1));
     let mut calls: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
@@ -58,7 +58,7 @@ fn wanted(module: &Module, budget: usize) -> BTreeMap<u32, BTreeSet<u32>> {
         calls.insert(caller, callees.collect());
     }
     if sites.is_empty() {
-        return BTreeMap::new();
+        return Wanted::default();
     }
     let definitions = Definitions::new(module);
     let types = TypeTable::new(&definitions);
@@ -85,7 +85,7 @@ fn wanted(module: &Module, budget: usize) -> BTreeMap<u32, BTreeSet<u32>> {
         .collect();
     leaves.sort_unstable();
     let mut left = budget;
-    let chosen: BTreeSet<u32> = leaves
+    let callees = leaves
         .into_iter()
         .filter(|(growth, id)| {
             let fits = *growth <= left;
@@ -94,7 +94,7 @@ fn wanted(module: &Module, budget: usize) -> BTreeMap<u32, BTreeSet<u32>> {
         })
         .map(|(_, id)| id)
         .collect();
-    calls.into_keys().map(|caller| (caller, chosen.clone())).collect()
+    Wanted { callers: calls.into_keys().collect(), callees }
 }
 
 /// The function that a kernel calls, where it does nothing else.

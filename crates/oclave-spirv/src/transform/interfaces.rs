@@ -11,7 +11,7 @@ use crate::{Definitions, Module, Op, Rewriter, StorageClass, Version};
 ///
 /// From SPIR-V 1.4 on these are all variables, before that only those of storage classes Input and
 /// Output. llvm-spirv leaves out variables that only constants use, and those that a kernel reaches
-/// through functions. rusticl refuses such modules.
+/// through functions. Some drivers refuse such modules.
 ///
 /// # Errors
 /// As [`Rewriter::finish`].

@@ -35,7 +35,7 @@ pub fn is_kernel_language(language: u32) -> bool {
 /// It always drops `UserSemantic` decorations and unused module-scope variables of storage class
 /// Function. `llvm-spirv` leaves the strings of annotations in such variables, and drivers crash on
 /// them. It also drops `OpSource` of languages that drivers do not know, attributes of pointers on
-/// images and the like, and repeated decorations, which rusticl refuses. Variables and merge
+/// images and the like, and repeated decorations, which drivers refuse. Variables and merge
 /// instructions end up where SPIR-V wants them in blocks.
 ///
 /// A capability that is not taken goes with its extension, decorations, execution modes, mask bits

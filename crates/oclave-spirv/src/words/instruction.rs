@@ -126,8 +126,8 @@ impl<'m> Instruction<'m> {
 
     /// How many words the string at word `start` takes.
     ///
-    /// `None` if it does not end, or if its last word is not padded with zeros. PoCL's translator
-    /// aborts on the latter.
+    /// `None` if it does not end, or if its last word is not padded with zeros. The LLVM
+    /// translator aborts on the latter.
     pub(super) fn string_words(&self, start: usize) -> Option<usize> {
         let words = self.words.get(start..)?;
         let last = words.iter().position(|w| w.to_le_bytes().contains(&0))?;

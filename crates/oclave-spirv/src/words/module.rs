@@ -24,7 +24,7 @@ pub struct Version {
 impl Version {
     /// SPIR-V 1.0, what every OpenCL device with SPIR-V takes.
     pub const V1_0: Self = Self::new(1, 0);
-    /// SPIR-V 1.2, the version of OpenCL 2.2 and of what PoCL 6 admits to.
+    /// SPIR-V 1.2, the version of OpenCL 2.2.
     pub const V1_2: Self = Self::new(1, 2);
     /// SPIR-V 1.4.
     pub const V1_4: Self = Self::new(1, 4);

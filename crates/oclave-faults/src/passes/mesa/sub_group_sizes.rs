@@ -2,6 +2,8 @@
 //!
 //! The last sub-group of a group may be a part of one. Its size is what is left of the group.
 
+use std::collections::BTreeSet;
+
 use crate::passes::Result;
 use crate::passes::built_in_vector::{BuiltInVector, copy_entry_point};
 use crate::passes::opaque_values::emit;
@@ -14,8 +16,9 @@ use oclave_spirv::{
 /// # Errors
 /// As [`Rewriter::finish`].
 pub(crate) fn compute(module: &Module, address_bits: u32) -> Result<Option<Module>> {
-    let sizes = || module.built_ins().filter(|(_, n)| *n == BuiltIn::SubgroupSize as u32).map(|(id, _)| id);
-    let is_size = |id: u32| sizes().any(|size| size == id);
+    let built_ins = module.built_ins().filter(|(_, number)| *number == BuiltIn::SubgroupSize as u32);
+    let sizes: BTreeSet<u32> = built_ins.map(|(id, _)| id).collect();
+    let is_size = |id: u32| sizes.contains(&id);
     if !module.instructions().any(|i| i.is(Op::Load) && i.operand(0).is_some_and(is_size)) {
         return Ok(None);
     }

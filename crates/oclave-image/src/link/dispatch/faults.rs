@@ -50,7 +50,7 @@ pub(super) fn global() -> DeviceGlobalInfo {
 ///
 /// Each function on the way there gets a private variable of the kernel as its last parameter. A
 /// write to visible memory would keep compilers from moving loads of objects out of loops. A hot
-/// loop took 2.5 times as long on PoCL 6.0.
+/// loop took up to 2.5 times as long.
 pub(super) fn report(module: &Module, image: &str) -> Result<Module> {
     let definitions = Definitions::new(module);
     let types = TypeTable::new(&definitions);

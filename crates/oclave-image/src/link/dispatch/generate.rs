@@ -58,8 +58,8 @@ struct Target {
 /// What dispatchers switch over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
-    /// Codes, always, and one more for each function, which is nobody's: PoCL 7.1 aborts on some
-    /// programs with barriers ("Could not find a dominating alternative variable"). They have a
+    /// Codes, always, and one more for each function, which no object has. A driver aborts on some
+    /// programs with barriers ("Could not find a dominating alternative variable"), if they have a
     /// switch over numbers, or one with a single case for each block.
     Codes,
     /// Numbers of functions, where there are few codes.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::{Bodies, is_call_to};
+use super::{Bodies, Wanted, is_call_to};
 use crate::Result;
 use crate::transform::decorations::Decorations;
 use crate::{Decoration, Definitions, Instruction, Module, Op, Rewriter, StorageClass, Type, TypeTable};
@@ -68,12 +68,12 @@ impl<'a, 'm> Inliner<'a, 'm> {
     ///
     /// # Errors
     /// As [`Rewriter::finish`].
-    pub(super) fn write(mut self, wanted: &BTreeMap<u32, BTreeSet<u32>>) -> Result<Module> {
+    pub(super) fn write(mut self, wanted: &Wanted) -> Result<Module> {
         let gone = self.results_of_nothing(wanted);
         let mut instructions = self.new.definitions().module().instructions();
         while let Some(instruction) = instructions.next() {
-            let callees = instruction.result_id().filter(|_| instruction.is(Op::Function));
-            let Some((id, callees)) = callees.and_then(|id| Some((id, wanted.get(&id)?))) else {
+            let function = instruction.result_id().filter(|_| instruction.is(Op::Function));
+            let Some(id) = function.filter(|id| wanted.callers.contains(id)) else {
                 self.new.copy_unless_gone(&instruction, |id| gone.contains(&id));
                 continue;
             };
@@ -81,21 +81,21 @@ impl<'a, 'm> Inliner<'a, 'm> {
                 self.new.copy(&instruction);
                 continue;
             };
-            self.function(body, callees);
+            self.function(body, &wanted.callees);
             instructions.by_ref().find(|i| i.is(Op::FunctionEnd));
         }
         self.new.finish()
     }
 
     /// The results of calls that go and return nothing. Decorations may name them.
-    fn results_of_nothing(&self, wanted: &BTreeMap<u32, BTreeSet<u32>>) -> BTreeSet<u32> {
+    fn results_of_nothing(&self, wanted: &Wanted) -> BTreeSet<u32> {
         let types = TypeTable::new(self.new.definitions());
         let is_void = |call: &&Instruction<'_>| {
             call.result_type().is_some_and(|ty| matches!(types.ty(ty), Some(Type::Void)))
         };
-        let calls = wanted.iter().flat_map(|(caller, callees)| {
+        let calls = wanted.callers.iter().flat_map(|caller| {
             let body = self.bodies.get(caller).map(Vec::as_slice).unwrap_or_default();
-            body.iter().filter(|i| is_call_to(i, callees))
+            body.iter().filter(|i| is_call_to(i, &wanted.callees))
         });
         calls.filter(is_void).filter_map(Instruction::result_id).collect()
     }

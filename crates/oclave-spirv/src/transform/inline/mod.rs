@@ -33,13 +33,13 @@ pub fn into_kernels_with_barriers(module: Module) -> Result<Module> {
         let is_wanted = |id: &u32| uniformity.has_barriers(*id) || loops.contains(id);
         // What calls itself stays.
         let calls = calls(&flows);
-        let callees: BTreeSet<u32> = flows
+        let callees = flows
             .iter()
             .map(|flow| flow.function)
             .filter(is_wanted)
             .filter(|id| !uniformity.kernels().contains(id) && !reaches(&calls, *id, *id))
             .collect();
-        kernels().map(|kernel| (*kernel, callees.clone())).collect()
+        Wanted { callers: kernels().copied().collect(), callees }
     })
 }
 
@@ -61,9 +61,8 @@ pub fn into_kernels(module: Module, most_words: usize, abreast: BTreeSet<u32>) -
         let bodies = bodies(module);
         let body = |id: &u32| bodies.get(id).map(Vec::as_slice).unwrap_or_default();
         let is_small = |id: &u32| words(body(id)) <= most_words && !reaches(&calls, *id, *id);
-        let callees: BTreeSet<u32> =
-            (bodies.keys().copied()).filter(|id| !kernels.contains(id) && is_small(id)).collect();
-        kernels.into_iter().map(|kernel| (kernel, callees.clone())).collect()
+        let callees = (bodies.keys().copied()).filter(|id| !kernels.contains(id) && is_small(id)).collect();
+        Wanted { callers: kernels, callees }
     })
 }
 
@@ -72,22 +71,29 @@ pub(super) fn words(body: &[Instruction<'_>]) -> usize {
     body.iter().map(|i| i.operands().len() + 1).sum()
 }
 
-/// The module with these calls inlined: `wanted` says for a caller which functions it takes in.
+/// Calls that are to be inlined: those of these callees in these callers.
+#[derive(Debug, Default)]
+pub(super) struct Wanted {
+    pub(super) callers: BTreeSet<u32>,
+    pub(super) callees: BTreeSet<u32>,
+}
+
+/// The module with the calls inlined that `wanted` chooses, until there are none.
 pub(super) fn inline(
     mut module: Module,
     mut abreast: BTreeSet<u32>,
-    wanted: impl Fn(&Module) -> BTreeMap<u32, BTreeSet<u32>>,
+    wanted: impl Fn(&Module) -> Wanted,
 ) -> Result<Module> {
     for _ in 0..MOST_ROUNDS {
         let wanted = wanted(&module);
         let next = {
             let definitions = Definitions::new(&module);
             let bodies = bodies(&module);
-            let calls = |(caller, callees): (&u32, &BTreeSet<u32>)| {
+            let calls = |caller: &u32| {
                 let body = bodies.get(caller).map(Vec::as_slice).unwrap_or_default();
-                body.iter().any(|i| is_call_to(i, callees))
+                body.iter().any(|i| is_call_to(i, &wanted.callees))
             };
-            if module.words().len() > MOST_WORDS || !wanted.iter().any(calls) {
+            if module.words().len() > MOST_WORDS || !wanted.callers.iter().any(calls) {
                 None
             } else {
                 Some(Inliner::new(&definitions, &bodies, &mut abreast).write(&wanted)?)
