@@ -12,6 +12,7 @@ macro_rules! pages {
 pages! {
     buffers = "buffers.md",
     commands = "commands.md",
+    control_flow = "control-flow.md",
     debugging_kernels = "debugging-kernels.md",
     device_globals = "device-globals.md",
     devices = "devices.md",

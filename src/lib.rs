@@ -149,8 +149,9 @@ pub use bytemuck;
 pub use half;
 
 pub use command::{
-    Advice, Command, Contents, CopyFrom, CopyTo, Handler, KernelCall, KernelLocal, KernelPointer,
-    KernelPointerMut, KernelValue, Local, Memory, NativeKernel, RawArgument, TaskResult,
+    Advice, Command, Contents, ControlInteger, ControlScalar, CopyFrom, CopyTo, Count, Handler, KernelCall,
+    KernelLocal, KernelPointer, KernelPointerMut, KernelValue, Local, Memory, NativeKernel, RawArgument,
+    TaskResult,
 };
 pub use context::{Context, ContextBuilder};
 pub use device_global::{BundleGlobal, DeviceGlobal, Elements, GlobalElement, GlobalSlice, host_access};
@@ -164,7 +165,7 @@ pub use driver::{
 };
 pub use event::{Event, EventStatus, Profiling};
 pub use graph::{
-    Detail, DynamicCommandGroup, DynamicParameter, DynamicParameters, DynamicValue, ExecutableGraph,
+    Body, Detail, DynamicCommandGroup, DynamicParameter, DynamicParameters, DynamicValue, ExecutableGraph,
     Finalizer, Graph, GraphBuilder, GraphSupport, Node, NodeBuilder, NodeSource, NodeTimes, NodeType,
     NotInterpreted, PartitionInfo, QueueState, RecordingGuard, ReplayStrategy, SegmentInfo, Timeline,
 };

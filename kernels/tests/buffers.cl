@@ -21,6 +21,12 @@ kernel void advance_tile(global uint *tile, ulong pitch, ulong plane, uint facto
     tile[i] = tile[i] * factor + addend;
 }
 
+/// Keeps some bits of each value.
+kernel void keep_low(global uint *values, uint bits)
+{
+    values[get_global_id(0)] &= bits;
+}
+
 /// Writes its numbers without a look at what is there.
 kernel void number(global uint *values, uint first)
 {

@@ -18,6 +18,10 @@ pub use describe::argument::{Local, RawArgument};
 pub use describe::call::KernelCall;
 pub(crate) use describe::command::CommandKind;
 pub use describe::command::{Advice, Command};
+pub(crate) use describe::control::{
+    ControlBody, ControlFlow, ControlKind, ControlValue, Scalar, SealedCount,
+};
+pub use describe::control::{ControlInteger, ControlScalar, Count};
 pub(crate) use describe::follow::Follows;
 pub(crate) use describe::graph::{GraphCommand, RunOn};
 pub use describe::handler::Handler;
@@ -26,7 +30,9 @@ pub(crate) use describe::passed::sealed;
 pub use describe::passed::{KernelLocal, KernelPointer, KernelPointerMut, KernelValue};
 pub use describe::place::{Contents, CopyFrom, CopyTo, Memory};
 pub(crate) use describe::place::{HostData, Place, Placed};
+pub(crate) use describe::task::HostTask;
 pub use describe::task::TaskResult;
+pub(crate) use prepare::control::{RunControl, Then};
 pub(crate) use prepare::form::{Form, KernelForm};
 pub(crate) use prepare::graph_part::GraphPart;
 pub(crate) use prepare::launch::prepare_kernel as prepare;

@@ -13,6 +13,7 @@ mod sync {
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 pub(crate) use self::promise::{Outcome, Promise, Times};
 pub(crate) use self::recorded::{NodeOwner, Recorded};
@@ -75,6 +76,8 @@ struct GraphRun {
     /// The event after all of them.
     end: Event,
     parts: Vec<Event>,
+    /// Whether its loops are to end.
+    cancelled: Arc<AtomicBool>,
 }
 
 /// What is known of an event, without waiting.
@@ -115,8 +118,43 @@ impl Event {
     }
 
     /// The event of a graph of several partitions: `end` comes after all of them.
-    pub(crate) fn of_graph(graph: u64, measured: bool, end: Self, parts: Vec<Self>) -> Self {
-        Self(State::Graph(Arc::new(GraphRun { graph, measured, end, parts })))
+    /// `cancelled` tells its loops to end.
+    pub(crate) fn of_graph(
+        graph: u64,
+        measured: bool,
+        end: Self,
+        parts: Vec<Self>,
+        cancelled: Arc<AtomicBool>,
+    ) -> Self {
+        Self(State::Graph(Arc::new(GraphRun { graph, measured, end, parts, cancelled })))
+    }
+
+    /// Ends the loops of a graph's submission, before their next iteration. A loop that was ended
+    /// like that has failed, and with it the submission: [`Event::wait`] returns an error. The next
+    /// submission of the graph runs. A loop that the interpreter runs in one launch ends at the next
+    /// launch, some 50 ms later.
+    ///
+    /// Returns whether there was anything to end. That is `false` for events of other commands, and
+    /// of submissions that have ended. It is also `false` for graphs without loops, conditions and
+    /// host tasks. Commands outside of loops run on.
+    ///
+    /// ```no_run
+    /// # use oclave::{ExecutableGraph, Queue, Result};
+    /// # fn f(queue: &Queue, solver: &ExecutableGraph) -> Result<()> {
+    /// let solved = queue.submit_graph(solver)?;
+    /// // ...
+    /// solved.cancel();
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn cancel(&self) -> bool {
+        match &self.0 {
+            State::Graph(run) if !self.has_ended() => {
+                run.cancelled.store(true, Ordering::Relaxed);
+                true
+            }
+            _ => false,
+        }
     }
 
     /// The events of the partitions, of a submission of an executable graph that has several.

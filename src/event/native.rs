@@ -68,7 +68,7 @@ impl Event {
 
     /// Calls `then` once, when the command has ended: here and now, or on a thread that gets to
     /// know.
-    fn when_over(&self, then: impl FnOnce(Result<()>) + Send + 'static) -> Result<()> {
+    pub(crate) fn when_over(&self, then: impl FnOnce(Result<()>) + Send + 'static) -> Result<()> {
         match self.known()? {
             Known::Native(event) => runtime::when_ended(event, then),
             Known::Done => then(Ok(())),

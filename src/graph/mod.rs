@@ -30,6 +30,7 @@ pub use inspect::segments::{NotInterpreted, SegmentInfo};
 pub use inspect::support::GraphSupport;
 pub use inspect::timeline::{NodeTimes, Timeline};
 pub use model::builder::{NodeBuilder, NodeSource};
+pub use model::control::Body;
 pub use model::describe::NodeType;
 pub use model::graph::{Graph, GraphBuilder};
 pub use model::node::Node;

@@ -26,8 +26,8 @@ pub use ahead::build_ahead_of_time;
 pub use bundle::{BundleKernel, KernelBundle};
 pub use disk::ProgramCache;
 pub(crate) use interpreter::{
-    GroupLimits, InterpreterProgram, InterpreterSlot, Load, PendingProgram, Segment as InterpreterSegment,
-    Shape, TaskList,
+    GroupLimits, INTERPRETER_FLOW, InterpreterProgram, InterpreterSlot, Load, PendingProgram,
+    Segment as InterpreterSegment, Shape, TaskList,
 };
 pub(crate) use prints::PrintSink;
 pub use prints::Printed;

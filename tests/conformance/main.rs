@@ -16,6 +16,7 @@ mod device_globals_host;
 mod graph_buffer_runs;
 mod graph_buffers;
 mod graph_build;
+mod graph_control;
 mod graph_devices;
 mod graph_events;
 mod graph_images;
@@ -54,7 +55,7 @@ fn every_line_of_the_scenario_list_is_well_formed() {
         let (id, feature, applies) = (words.next().unwrap(), words.next().unwrap(), words.next().unwrap());
         let mut parts = id.split('-');
         assert!(
-            matches!(parts.next(), Some("G" | "DG" | "VF" | "ID" | "IMG" | "PRT")),
+            matches!(parts.next(), Some("G" | "CF" | "DG" | "VF" | "ID" | "IMG" | "PRT")),
             "unknown group in {line:?}"
         );
         assert!(
@@ -67,6 +68,7 @@ fn every_line_of_the_scenario_list_is_well_formed() {
             "if-device",
             "graphs",
             "graph-update",
+            "control-flow",
             "images",
             "printf",
         ];

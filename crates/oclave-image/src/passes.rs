@@ -22,9 +22,10 @@ pub use crate::lowering::legalize::{Legal, legalize, legalize_watched, legalize_
 /// Modules that run many small launches of other modules' kernels.
 pub mod interpreter {
     pub use crate::interpreter::{
-        BoxLaunch, ByteBox, ExcludedKernel, INTERPRETER_SEQ, INTERPRETER_WI, InterpreterArgument,
-        InterpreterArgumentKind, InterpreterCost, InterpreterKernel, InterpreterLayout, InterpreterModule,
-        InterpreterUnit, LocalCopy, OwnTask, TaskRecord, box_kernels, interpreter_module,
+        BoxLaunch, ByteBox, ExcludedKernel, FlowEnd, FlowOp, FlowTask, FlowValue, INTERPRETER_FLOW,
+        INTERPRETER_SEQ, INTERPRETER_WI, InterpreterArgument, InterpreterArgumentKind, InterpreterCost,
+        InterpreterKernel, InterpreterLayout, InterpreterModule, InterpreterUnit, LocalCopy, OwnTask,
+        TaskRecord, box_kernels, flow_module, interpreter_module,
     };
 }
 

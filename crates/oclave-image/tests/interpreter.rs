@@ -6,8 +6,8 @@ mod support;
 
 use oclave_image::DeviceTarget;
 use oclave_image::passes::interpreter::{
-    INTERPRETER_SEQ, INTERPRETER_WI, InterpreterArgumentKind, InterpreterLayout, InterpreterUnit,
-    interpreter_module,
+    FlowOp, FlowTask, FlowValue, INTERPRETER_FLOW, INTERPRETER_SEQ, INTERPRETER_WI, InterpreterArgumentKind,
+    InterpreterLayout, InterpreterUnit, flow_module, interpreter_module,
 };
 use oclave_spirv::check;
 use oclave_spirv::transform::strip;
@@ -44,6 +44,34 @@ fn interpreted_for(name: &str, module: &Module, target: &DeviceTarget) -> (Modul
 fn entry_points(module: &Module) -> Vec<String> {
     let entries = module.instructions().filter(|i| i.is(Op::EntryPoint));
     entries.map(|i| i.string(2).unwrap().into_owned()).collect()
+}
+
+#[test]
+fn modules_with_jumps_have_a_third_kernel_and_are_sound() {
+    let task =
+        FlowTask { op: FlowOp::Test, target: 0, value: FlowValue::default(), limit: 0, constant: 0, cost: 0 };
+    let mut seen = 0;
+    for (name, bytes) in support::corpus() {
+        let module = Module::from_bytes(&bytes).unwrap();
+        let stripped = strip::strip(&module, |_| true).unwrap();
+        if name.contains("physical32") || check::check(&stripped).is_err() {
+            continue;
+        }
+        for serial_work_items in [false, true] {
+            let target = DeviceTarget { serial_work_items, ..DeviceTarget::default() };
+            let made = flow_module(&stripped, &target, LOCAL_MEMORY).unwrap();
+            check::check(&made.module).unwrap_or_else(|error| panic!("{name}: {error}"));
+            if support::is_valid(&stripped) == Some(true) {
+                assert_valid(&name, &made.module);
+            }
+            assert_eq!(entry_points(&made.module), [INTERPRETER_SEQ, INTERPRETER_WI, INTERPRETER_FLOW]);
+            let plain = interpreter_module(&stripped, &target, LOCAL_MEMORY).unwrap().layout;
+            assert_eq!(made.layout.kernels(), plain.kernels(), "{name}");
+            assert!(made.layout.flow(&task).is_some() && plain.flow(&task).is_none());
+        }
+        seen += 1;
+    }
+    assert!(seen > 10, "only {seen} modules");
 }
 
 #[test]

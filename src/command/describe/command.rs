@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::argument::Value;
 use super::call::KernelCall;
+use super::control::ControlFlow;
 use super::graph::GraphCommand;
 use super::native::NativeCommand;
 use super::place::{CopyFrom, CopyTo, Memory, Place};
@@ -53,6 +54,7 @@ pub(crate) enum CommandKind {
     HostTask(HostTask),
     Native(NativeCommand),
     Graph(Arc<dyn GraphCommand>),
+    Control(Box<ControlFlow>),
     Marker,
     Barrier,
     Empty,
@@ -295,6 +297,7 @@ impl CommandKind {
         match self {
             Self::Kernel { call, .. } => call.requirements(),
             Self::Graph(graph) => graph.requirements(),
+            Self::Control(flow) => flow.requirements(),
             Self::Native(native) => native.places().iter().filter_map(Place::requirement).collect(),
             Self::HostTask(task) => task.uses().to_vec(),
             kind => kind.places().into_iter().flatten().filter_map(Place::requirement).collect(),
@@ -315,6 +318,7 @@ impl CommandKind {
             | Self::HostTask(_)
             | Self::Native(_)
             | Self::Graph(_)
+            | Self::Control(_)
             | Self::Marker
             | Self::Barrier
             | Self::Empty => [None, None],

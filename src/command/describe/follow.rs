@@ -22,6 +22,7 @@ impl CommandKind {
     pub(crate) fn bindings(&self) -> &[Binding] {
         match self {
             Self::Kernel { call, .. } => call.bindings(),
+            Self::Control(flow) => flow.value.bindings(),
             _ => &[],
         }
     }
@@ -49,7 +50,11 @@ impl CommandKind {
 
     /// What parameters may change of the command.
     pub(crate) fn follows(&self) -> Follows {
-        let Self::Kernel { range, call } = self else { return Follows::Nothing };
+        let (range, call) = match self {
+            Self::Kernel { range, call } => (range, call),
+            Self::Control(flow) if !flow.value.bindings().is_empty() => return Follows::Other,
+            _ => return Follows::Nothing,
+        };
         let is_value = |binding: &Binding| match call.arguments().get(binding.argument) {
             Some(Argument::Value(value)) => !value.is_raw(),
             _ => false,
@@ -63,7 +68,11 @@ impl CommandKind {
 
     /// Whether an argument that follows a parameter is not what that is now.
     pub(crate) fn is_behind(&self) -> bool {
-        let Self::Kernel { call, .. } = self else { return false };
+        let call = match self {
+            Self::Kernel { call, .. } => call,
+            Self::Control(flow) => return flow.value.is_behind(),
+            _ => return false,
+        };
         newest_of(self.bindings()).any(|Binding { argument, parameter }| {
             call.arguments().get(*argument).is_some_and(|before| !is_same(before, &parameter.current()))
         })
@@ -71,8 +80,10 @@ impl CommandKind {
 
     /// Gives all arguments that follow a parameter its value.
     pub(crate) fn follow(&mut self) {
-        if let Self::Kernel { call, .. } = self {
-            call.follow();
+        match self {
+            Self::Kernel { call, .. } => call.follow(),
+            Self::Control(flow) => flow.value.follow(),
+            _ => {}
         }
     }
 }

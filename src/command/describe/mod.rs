@@ -4,7 +4,7 @@
 //! place.rs      what commands read and write, as users name it
 //! argument.rs   arguments of kernels; parameter.rs values of graphs that they follow
 //! passed.rs     what can be passed for a parameter; call.rs a kernel with its arguments
-//! task.rs, native.rs, graph.rs   other things that commands do
+//! task.rs, native.rs, graph.rs   other things that commands do; control.rs loops and conditions
 //! command.rs    Command; handler.rs in SYCL's form
 //! compare.rs    how two commands differ; follow.rs what of them follows parameters
 //! ```
@@ -13,6 +13,7 @@ pub(super) mod argument;
 pub(super) mod call;
 pub(super) mod command;
 pub(super) mod compare;
+pub(super) mod control;
 pub(super) mod follow;
 pub(super) mod graph;
 pub(super) mod handler;

@@ -59,6 +59,7 @@ impl CommandKind {
         }
         match self {
             Self::Graph(graph) => graph.check(context, device),
+            Self::Control(flow) => flow.check(context, device),
             Self::HostTask(task) => task.check(),
             Self::Copy { from, to } => match (from.block(), to.block()) {
                 (Some(from), Some(to)) => from.check_copy(&to),

@@ -79,6 +79,7 @@ impl CommandKind {
             Self::HostTask(_) => Form::Other("a host task"),
             Self::Native(_) => Form::Other("raw commands"),
             Self::Graph(_) => Form::Other("a graph"),
+            Self::Control(_) => Form::Other("a loop or a condition"),
         })
     }
 }

@@ -4,6 +4,7 @@
 use super::image::ImageCommand;
 use super::prepared::PreparedCommand;
 use super::{boxes, launch};
+use crate::MakeError as _;
 use crate::command::describe::argument::Value;
 use crate::command::describe::command::CommandKind;
 use crate::command::describe::compare::is_plain;
@@ -11,7 +12,7 @@ use crate::command::describe::native::NativeCommand;
 use crate::command::describe::place::Place;
 use crate::driver::copy;
 use crate::driver::step::Step;
-use crate::{Queue, Result};
+use crate::{Error, Queue, Result};
 
 impl CommandKind {
     /// Checks the command, and finds what it needs, for the context and device of a queue.
@@ -112,6 +113,12 @@ impl CommandKind {
             Self::Graph(graph) => {
                 graph.check(queue.context(), queue.device())?;
                 PreparedCommand::Graph(graph)
+            }
+            Self::Control(flow) => {
+                flow.check(queue.context(), queue.device())?;
+                let no_body = || Error::invalid("a loop or a condition without a body");
+                let body = flow.bodies.first().cloned().ok_or_else(no_body)?;
+                PreparedCommand::Graph(body.alone(*flow, queue)?)
             }
             Self::Marker => PreparedCommand::Marker,
             Self::Barrier => PreparedCommand::Barrier,

@@ -27,6 +27,11 @@ impl GraphPart {
         Self { graph, index, submission: submission.unwrap_or_default(), over, memory: OnceLock::new() }
     }
 
+    /// As a submission that goes on, and will be ended by somebody else.
+    pub(crate) fn again(graph: Arc<dyn GraphCommand>, index: usize, submission: u64) -> Self {
+        Self { graph, index, submission, over: AtomicBool::new(true), memory: OnceLock::new() }
+    }
+
     pub(super) fn run(&self, on: RunOn<'_>) -> Result<driver::Event> {
         let event = Arc::clone(&self.graph).run_part(self.index, self.submission, on)?;
         self.end();

@@ -8,13 +8,14 @@
 //! prepared.rs      PreparedCommand: its memory, its execution, its step; memory.rs while it is deferred
 //! from_command.rs  commands → prepared commands; boxes.rs some of them by kernels of the library
 //! form.rs          commands as the interpreter could run them; byte_box.rs their boxes of bytes
-//! graph_part.rs, native_kernel.rs
+//! graph_part.rs, control.rs, native_kernel.rs
 //! ```
 
 mod arguments;
 mod boxes;
 mod byte_box;
 mod check;
+pub(super) mod control;
 mod fill;
 pub(super) mod form;
 mod from_command;

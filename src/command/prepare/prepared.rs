@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::control::RunControl;
 use super::fill;
 use super::graph_part::GraphPart;
 use super::image::ImageCommand;
@@ -52,6 +53,8 @@ pub(crate) enum PreparedCommand {
     /// Stands for its parts.
     Graph(Arc<dyn GraphCommand>),
     Part(GraphPart),
+    /// A loop or a condition of a graph, which the host decides.
+    Control(Arc<dyn RunControl>),
     /// Behind all parts of a graph.
     GraphEnd,
     Marker,
@@ -96,7 +99,7 @@ impl PreparedCommand {
             Self::Marker | Self::Empty | Self::GraphEnd => queue.marker(after),
             Self::Barrier => queue.barrier(after),
             Self::Part(part) => part.run(RunOn { queue, after, held }),
-            Self::HostTask(_) | Self::Graph(_) => {
+            Self::HostTask(_) | Self::Graph(_) | Self::Control(_) => {
                 Err(Error::invalid("host tasks and graphs are no commands of a device"))
             }
         }
@@ -116,6 +119,7 @@ impl PreparedCommand {
             Self::Image(command) => command.allocations(),
             Self::Native { memory, .. } => memory.iter().map(Region::allocation).collect(),
             Self::Part(part) => part.memory().iter().collect(),
+            Self::Control(control) => control.memory().iter().collect(),
             Self::HostTask(_)
             | Self::Graph(_)
             | Self::GraphEnd

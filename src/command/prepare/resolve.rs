@@ -85,7 +85,7 @@ impl Place {
         }
     }
 
-    pub(super) fn size_bytes(&self) -> Option<usize> {
+    pub(in crate::command) fn size_bytes(&self) -> Option<usize> {
         match self {
             Self::Usm(region) => Some(region.size_bytes()),
             Self::Block(block) => Some(block.rows.size_bytes()),

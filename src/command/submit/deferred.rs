@@ -1,5 +1,6 @@
-//! Deferred commands. They are host tasks, or depend on an event that no driver knows yet: that of
-//! a host task, of another context, from outside, or of another deferred command.
+//! Deferred commands: host tasks, loops that the host decides, and others. These depend on an event
+//! that no driver knows yet: that of a host task, of another context, from outside, or of another
+//! deferred command.
 //!
 //! The thread that completes the last missing dependency puts the command on its queue, or gives it
 //! to the threads of host tasks. So drivers only ever wait for what they have, and their queues
@@ -13,6 +14,7 @@ use std::time::Instant;
 
 use crate::MakeError as _;
 use crate::command::describe::task::{TASK, caught};
+use crate::command::prepare::control::RunControl;
 use crate::command::prepare::prepared::PreparedCommand;
 use crate::driver::event as driver;
 use crate::driver::hook;
@@ -26,7 +28,7 @@ use crate::{Error, Event, Queue, Result, runtime};
 struct DeferredCommand {
     /// Dependencies that are not met, and one while it is being set up.
     missing: AtomicUsize,
-    /// Host tasks wait for what the driver has to end; others leave that to the driver.
+    /// Host tasks and loops wait for what the driver has to end; others leave that to the driver.
     is_task: bool,
     work: Mutex<Option<Work>>,
     promise: Arc<Promise>,
@@ -80,7 +82,7 @@ pub(super) fn defer<'a>(
     after.clone().try_for_each(|event| event.known().map(drop))?;
     runtime::start()?;
     queue.driver().context().check()?;
-    let is_task = matches!(prepared, PreparedCommand::HostTask(_));
+    let is_task = matches!(prepared, PreparedCommand::HostTask(_) | PreparedCommand::Control(_));
     let rank = prepared.rank(after.clone().next().is_none());
     prepared.hold(queue.driver())?;
     let promise = Promise::new(queue.driver().properties().profiling);
@@ -203,6 +205,10 @@ impl DeferredCommand {
                 let submitted = Instant::now();
                 runtime::spawn(move || self.run_task(work, submitted));
             }
+            (None, PreparedCommand::Control(control)) => {
+                let control = Arc::clone(control);
+                self.run_control(work, control);
+            }
             (None, _) if !work.prepared.try_use_held() => {
                 // A host task has access to the memory.
                 *self.lock() = Some(work);
@@ -259,6 +265,18 @@ impl DeferredCommand {
             _ => Ok(()),
         };
         runtime::stop_if_exiting();
+        self.end_task(work, [submitted, started], outcome);
+    }
+
+    /// Begins a loop or a condition, which ends on some thread of the library, or on this one.
+    fn run_control(self: Arc<Self>, work: Work, control: Arc<dyn RunControl>) {
+        let _entered = work.session.as_ref().map(hook::Session::enter);
+        let started = Instant::now();
+        self.promise.runs();
+        control.start(Box::new(move |outcome| self.end_task(work, [started; 2], outcome)));
+    }
+
+    fn end_task(&self, work: Work, [submitted, started]: [Instant; 2], outcome: Result<()>) {
         let outcome = match outcome {
             Ok(()) => Outcome::Done(Times { submitted, started, ended: Instant::now() }),
             Err(error) => {

@@ -151,7 +151,7 @@ fn submit_behind<'a>(
     if alone && queue.is_out_of_order() && matches!(prepared, PreparedCommand::Empty) {
         return Ok(Event::promised(Promise::done(queue.driver().properties().profiling)));
     }
-    let for_driver = !matches!(prepared, PreparedCommand::HostTask(_))
+    let for_driver = !matches!(prepared, PreparedCommand::HostTask(_) | PreparedCommand::Control(_))
         && queue.order().lets_pass(rank)
         && after.clone().all(|event| is_for_driver(queue, event))
         && behind.iter().all(|event| is_for_driver(queue, event));

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use super::layout::Layout;
 use super::prepared::Prepared;
 use crate::MakeError as _;
-use crate::command::{CommandKind, GraphCommand};
+use crate::command::{CommandKind, ControlBody, GraphCommand};
 use crate::dag::NodeId;
 use crate::driver::sync::{Mutex, MutexGuard};
 use crate::graph::exec::options::{Options, ReplayStrategy};
@@ -82,7 +82,7 @@ impl ExecutableGraph {
         };
         let (layout, commands) = Layout::new(&frozen, options, sub_graph)?;
         let prepared = Prepared::new(&layout, commands, frozen)?;
-        Ok(Self(Arc::new(Inner {
+        let graph = Self(Arc::new(Inner {
             id: NEXT.fetch_add(1, Ordering::Relaxed),
             layout,
             changes,
@@ -90,7 +90,11 @@ impl ExecutableGraph {
             warned: AtomicBool::new(false),
             turn: Mutex::new(None),
             prepared: Mutex::new(prepared),
-        })))
+        }));
+        if options.wait_for_interpreter {
+            (0..graph.layout().partitions.len()).try_for_each(|index| graph.plan_flow(index))?;
+        }
+        Ok(graph)
     }
 
     /// The executable graph that a command runs; the layer of commands does not know its type.
@@ -139,7 +143,18 @@ impl ExecutableGraph {
 
     /// The commands of all nodes, as they are now.
     pub(in crate::graph) fn commands(&self) -> Vec<Arc<CommandKind>> {
-        self.prepared().commands.to_vec()
+        let mut all = self.prepared().commands.to_vec();
+        let layout = self.layout();
+        for (partition, bodies) in
+            layout.partitions.iter().zip(&layout.bodies).filter(|(_, bodies)| !bodies.is_empty())
+        {
+            let command = partition.nodes.first().and_then(|node| all.get_mut(*node as usize));
+            if let Some(CommandKind::Control(flow)) = command.map(Arc::make_mut) {
+                flow.bodies =
+                    bodies.iter().map(|body| Arc::new(body.clone()) as Arc<dyn ControlBody>).collect();
+            }
+        }
+        all
     }
 
     /// The event of the last submission. Nobody else submits or updates while it is locked.

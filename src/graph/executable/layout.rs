@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use super::handle::ExecutableGraph;
 use crate::MakeError as _;
 use crate::command::CommandKind;
 use crate::graph::exec::options::Options;
 use crate::graph::exec::prepare::Source;
+use crate::graph::model::control;
 use crate::graph::model::snapshot::Frozen;
 use crate::graph::plan::commands::Commands;
 use crate::graph::plan::flatten::{Flat, SubGraph, flatten};
@@ -21,6 +23,8 @@ pub(in crate::graph) struct Layout {
     pub(in crate::graph) options: Options,
     pub(in crate::graph) flat: Flat,
     pub(in crate::graph) partitions: Vec<Partition>,
+    /// By partition: the bodies of a loop or a condition.
+    pub(in crate::graph) bodies: Vec<Vec<ExecutableGraph>>,
 }
 
 impl Layout {
@@ -34,7 +38,19 @@ impl Layout {
         let queue = Queue::internal(&frozen.context, &frozen.device)?;
         let (flat, commands) = flatten(frozen, sub_graph)?;
         let partitions = partition(&flat)?;
-        Ok((Self { graph: frozen.graph, queue, options, flat, partitions }, commands))
+        let bodies = |partition: &Partition| {
+            let node = partition.nodes.first().copied().filter(|_| partition.host);
+            let command = node.and_then(|node| Some((node, commands.get(node as usize)?)));
+            let Some((node, CommandKind::Control(flow))) = command.map(|(node, command)| (node, &**command))
+            else {
+                return Ok(Vec::new());
+            };
+            let body = |body| control::executable(body, &frozen.context, &frozen.device, options);
+            let bodies = flow.bodies.iter().map(body).collect::<Result<Vec<_>>>();
+            bodies.map_err(|error| error.at(format!("{} node {}", flow.name(), flat.origin(node as usize))))
+        };
+        let bodies = partitions.iter().map(bodies).collect::<Result<_>>()?;
+        Ok((Self { graph: frozen.graph, queue, options, flat, partitions, bodies }, commands))
     }
 
     /// The nodes of a partition, to be prepared.

@@ -7,9 +7,11 @@
 //! versions.rs   what deferred submissions must not see
 //! finalizer.rs  how a graph becomes executable
 //! submit.rs     how it is submitted; command.rs as a command
+//! control.rs    loops and conditions that the host decides
 //! ```
 
 mod command;
+mod control;
 pub(super) mod finalizer;
 pub(super) mod handle;
 pub(super) mod layout;

@@ -11,6 +11,7 @@ use crate::driver::mutable::Patches;
 use crate::graph::exec::prepare::{Location, Steps};
 use crate::graph::model::snapshot::Frozen;
 use crate::graph::plan::commands::Commands;
+use crate::graph::tune::flow::FlowSlot;
 use crate::graph::tune::tuned::{Retune, TunedPart};
 use crate::memory::buffer::{self, Requirement};
 
@@ -22,6 +23,10 @@ pub(in crate::graph) struct Prepared {
     pub(in crate::graph) locations: Vec<Option<Location>>,
     /// By partition; `None` for host tasks.
     pub(in crate::graph) parts: Vec<Option<Part>>,
+    /// By partition: whether the interpreter runs a loop or a condition.
+    pub(in crate::graph) flows: Vec<FlowSlot>,
+    /// How often commands were changed.
+    pub(in crate::graph) edits: u64,
     /// What the commands do to parts of buffers, each once.
     pub(in crate::graph) requirements: Vec<Arc<Requirement>>,
     /// What it was made from; for updates.
@@ -57,7 +62,9 @@ impl Prepared {
         let requirements = requirements(layout, &commands);
         let outdated = (Vec::new(), frozen.changes.1);
         let frozen = layout.options.updatable.then(|| frozen.without_commands());
-        Ok(Self { commands, locations, parts, requirements, frozen, patches: Patches::default(), outdated })
+        let flows = layout.partitions.iter().map(|_| FlowSlot::default()).collect();
+        let patches = Patches::default();
+        Ok(Self { commands, locations, parts, flows, edits: 0, requirements, frozen, patches, outdated })
     }
 
     pub(in crate::graph) fn part(&self, index: usize) -> Option<&Part> {
@@ -172,6 +179,12 @@ fn rebuild_if_due(
 /// What the commands do to parts of buffers, each once.
 fn requirements(layout: &Layout, commands: &Commands) -> Vec<Arc<Requirement>> {
     let commands = (0..layout.flat.len()).filter_map(|node| commands.get(node));
-    let all: Vec<Arc<Requirement>> = commands.flat_map(|command| command.requirements()).collect();
+    let own = commands.flat_map(|command| match &**command {
+        CommandKind::Control(flow) => flow.own_requirement().into_iter().collect(),
+        command => command.requirements(),
+    });
+    // Bodies may have been updated.
+    let bodies = layout.bodies.iter().flatten().flat_map(|body| body.prepared().requirements.clone());
+    let all: Vec<Arc<Requirement>> = own.chain(bodies).collect();
     buffer::joined(all.iter())
 }

@@ -5,12 +5,13 @@
 //! start marker and an end marker appear. The end marker has the graph's event. Graphs that do not
 //! run at the same time share the internal queue.
 
-use std::borrow::Cow;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
+use super::control::PartOf;
 use super::handle::ExecutableGraph;
 use crate::MakeError as _;
-use crate::command::{CommandKind, GraphCommand, GraphPart, PreparedCommand, submit_prepared};
+use crate::command::{GraphCommand, GraphPart, PreparedCommand, submit_prepared};
 use crate::driver::queue::Properties;
 use crate::event::{Outcome, Promise};
 use crate::graph::plan::partition::Partition;
@@ -63,7 +64,7 @@ impl ExecutableGraph {
     }
 
     /// A partition for the device as a command, for a submission that begins now.
-    fn submitted_part(&self, index: usize) -> Result<GraphPart> {
+    pub(super) fn submitted_part(&self, index: usize) -> Result<GraphPart> {
         let submission = self.prepared().begin_submission(self.layout(), index)?;
         let graph = Arc::clone(self.inner()) as Arc<dyn GraphCommand>;
         Ok(GraphPart::new(graph, index, submission))
@@ -85,7 +86,9 @@ impl ExecutableGraph {
         };
         let behind: Vec<&Event> = behind.into_iter().chain(turn.as_ref()).collect();
         let mut events = Vec::with_capacity(self.layout().partitions.len());
-        if let Err(error) = self.put_parts(lane, &begin, &behind, submitted, &mut events) {
+        let cancelled = Arc::new(AtomicBool::new(false));
+        let waits = (begin.as_slice(), behind.as_slice());
+        if let Err(error) = self.put_parts(lane, waits, submitted, &cancelled, &mut events) {
             // What was put there still runs after the last submission, and before the next.
             if !events.is_empty() {
                 *turn = Some(submit_prepared(lane, PreparedCommand::Empty, events.iter(), &[])?);
@@ -99,7 +102,7 @@ impl ExecutableGraph {
         let leaves = events.iter().zip(is_leaf).filter(|(_, leaf)| *leaf).map(|(event, _)| event);
         let end = submit_prepared(queue, PreparedCommand::GraphEnd, leaves, &[])?;
         *turn = Some(end.clone());
-        Ok(Event::of_graph(self.id(), self.layout().options.profiling, end, events))
+        Ok(Event::of_graph(self.id(), self.layout().options.profiling, end, events, cancelled))
     }
 
     /// Puts all parts on the queue for parts; gives their events to `events`. Host tasks wait until
@@ -108,28 +111,41 @@ impl ExecutableGraph {
     fn put_parts(
         &self,
         lane: &Queue,
-        begin: &[Event],
-        behind: &[&Event],
+        (begin, behind): (&[Event], &[&Event]),
         submitted: &Arc<Promise>,
+        cancelled: &Arc<AtomicBool>,
         events: &mut Vec<Event>,
     ) -> Result<()> {
-        let layout = self.layout();
         let submitted = Event::promised(Arc::clone(submitted));
-        for (index, partition) in layout.partitions.iter().enumerate() {
-            let node = partition.nodes.first().filter(|_| partition.host).map(|node| *node as usize);
-            let command = node.and_then(|node| self.prepared().commands.get(node).map(Cow::into_owned));
-            let part = match (node, command.as_deref()) {
-                (Some(node), Some(CommandKind::HostTask(task))) => {
-                    PreparedCommand::HostTask(task.of_node(layout.graph, layout.flat.origin(node)))
-                }
-                _ => PreparedCommand::Part(self.submitted_part(index)?),
-            };
+        self.put_parts_by(lane, begin, behind, Some(&submitted), events, |index| {
+            Ok(match self.part_of(index) {
+                Some(PartOf::Host(task)) => PreparedCommand::HostTask(task),
+                Some(PartOf::Control(flow)) => self.control_command(index, &flow, cancelled)?,
+                None => PreparedCommand::Part(self.submitted_part(index)?),
+            })
+        })
+    }
+
+    /// Puts all parts on the queue, of which `part` gives each by its number.
+    pub(super) fn put_parts_by(
+        &self,
+        lane: &Queue,
+        begin: &[Event],
+        behind: &[&Event],
+        submitted: Option<&Event>,
+        events: &mut Vec<Event>,
+        part: impl Fn(usize) -> Result<PreparedCommand>,
+    ) -> Result<()> {
+        let first = events.len();
+        for (index, partition) in self.layout().partitions.iter().enumerate() {
+            let part = part(index)?;
             let waits: Vec<&Event> = partition
                 .waits
                 .iter()
-                .map(|wait| events.get(*wait as usize).ok_or_else(|| no_partition(*wait)))
+                .map(|wait| events.get(first + *wait as usize).ok_or_else(|| no_partition(*wait)))
                 .collect::<Result<_>>()?;
-            let submitted = partition.host.then_some(&submitted);
+            let is_for_host = matches!(part, PreparedCommand::HostTask(_) | PreparedCommand::Control(_));
+            let submitted = submitted.filter(|_| is_for_host);
             let event = match partition.waits.is_empty() {
                 true => submit_prepared(lane, part, begin.iter().chain(submitted), behind),
                 false => submit_prepared(lane, part, waits.into_iter().chain(submitted), &[]),

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command as Process, Stdio};
+use std::sync::Arc;
 
 use super::segments;
 use crate::MakeError as _;
@@ -11,6 +12,7 @@ use crate::command::CommandKind;
 use crate::dag::NodeId;
 use crate::graph::executable::layout::Layout;
 use crate::graph::executable::prepared::Prepared;
+use crate::graph::model::control;
 use crate::graph::model::describe::{details, title};
 use crate::graph::model::graph::Graph;
 use crate::{Error, ErrorKind, Result};
@@ -34,14 +36,19 @@ impl Graph {
         state.follow_all();
         let dag = &state.dag;
         let mut dot = format!("digraph graph_{} {{\n    node [shape=box];\n", self.id());
+        let mut bodies = Vec::new();
         for node in dag.ids() {
             let Some(data) = dag.payload(node) else { continue };
-            node_line(&mut dot, (node.index(), node.index()), &data.command, detail);
+            node_line(&mut dot, (&node.index().to_string(), node.index()), &data.command, detail);
+            bodies.extend(bodies_of(&node.index().to_string(), &data.command));
         }
         for node in dag.ids() {
             let edge = |to: &NodeId| format!("    n{} -> n{};\n", node.index(), to.index());
             dot.extend(dag.successors(node).iter().map(edge));
         }
+        // A body may be any graph, so that none is locked meanwhile.
+        drop(state);
+        bodies.into_iter().for_each(|body| cluster(&mut dot, body, detail));
         dot.push_str("}\n");
         dot
     }
@@ -64,7 +71,7 @@ pub(super) fn of_executable(id: u64, layout: &Layout, prepared: &Prepared, detai
     let Layout { flat, .. } = layout;
     let flat_node = |dot: &mut String, node: usize| {
         if let Some(command) = prepared.commands.get(node) {
-            node_line(dot, (node, flat.origin(node) as usize), &command, detail);
+            node_line(dot, (&node.to_string(), flat.origin(node) as usize), &command, detail);
         }
     };
     let mut framed = vec![false; flat.len()];
@@ -83,6 +90,15 @@ pub(super) fn of_executable(id: u64, layout: &Layout, prepared: &Prepared, detai
     }
     let others = framed.iter().enumerate().filter(|(_, framed)| !**framed);
     others.for_each(|(node, _)| flat_node(&mut dot, node));
+    for (partition, bodies) in layout.partitions.iter().zip(&layout.bodies) {
+        for (number, body) in bodies.iter().enumerate() {
+            let owner = partition.nodes.first().map_or_else(String::new, u32::to_string);
+            let nodes = body.commands().into_iter().enumerate();
+            let nodes =
+                nodes.map(|(node, command)| (command, body.layout().flat.waits(node).to_vec())).collect();
+            cluster(&mut dot, BodyNodes { owner, number, nodes }, detail);
+        }
+    }
     for node in 0..flat.len() {
         dot.extend(flat.waits(node).iter().map(|wait| format!("    n{wait} -> n{node};\n")));
     }
@@ -90,8 +106,46 @@ pub(super) fn of_executable(id: u64, layout: &Layout, prepared: &Prepared, detai
     dot
 }
 
+/// The nodes of a body.
+struct BodyNodes {
+    /// The name of the node that runs it.
+    owner: String,
+    /// Its place among the bodies of that node.
+    number: usize,
+    /// Commands, and the nodes that they wait for.
+    nodes: Vec<(Arc<CommandKind>, Vec<u32>)>,
+}
+
+fn bodies_of(owner: &str, command: &CommandKind) -> Vec<BodyNodes> {
+    let CommandKind::Control(flow) = command else { return Vec::new() };
+    let body = |(number, body)| BodyNodes { owner: owner.to_owned(), number, nodes: control::commands(body) };
+    flow.bodies.iter().enumerate().map(body).collect()
+}
+
+/// A frame with the nodes of a body, and an edge to them from the node that runs it.
+fn cluster(dot: &mut String, BodyNodes { owner, number, nodes }: BodyNodes, detail: Detail) {
+    if nodes.is_empty() {
+        return;
+    }
+    let _ = writeln!(dot, "    subgraph cluster_n{owner}_{number} {{\n    label=\"body {number}\";");
+    let name = |node: usize| format!("{owner}_{number}_{node}");
+    for (node, (command, _)) in nodes.iter().enumerate() {
+        node_line(dot, (&name(node), node), command, detail);
+        bodies_of(&name(node), command).into_iter().for_each(|body| cluster(dot, body, detail));
+    }
+    dot.push_str("    }\n");
+    for (node, (_, waits)) in nodes.iter().enumerate() {
+        if waits.is_empty() {
+            let _ = writeln!(dot, "    n{owner} -> n{} [style=dashed];", name(node));
+        }
+        for wait in waits {
+            let _ = writeln!(dot, "    n{} -> n{};", name(*wait as usize), name(node));
+        }
+    }
+}
+
 /// A node by its name, with its number on it.
-fn node_line(dot: &mut String, (name, number): (usize, usize), command: &CommandKind, detail: Detail) {
+fn node_line(dot: &mut String, (name, number): (&str, usize), command: &CommandKind, detail: Detail) {
     let _ = write!(dot, "    n{name} [label=\"{number} ");
     label(dot, &title(command));
     if detail == Detail::Verbose {

@@ -7,6 +7,7 @@ use crate::graph::executable::layout::Layout;
 use crate::graph::executable::part::Part;
 use crate::graph::executable::prepared::Prepared;
 use crate::graph::plan::partition::Partition;
+use crate::graph::tune::flow::FlowSlot;
 
 /// A part of an executable graph that is run as one: what is given to the device at once, or a host
 /// task.
@@ -18,7 +19,8 @@ pub struct PartitionInfo {
     pub nodes: Vec<usize>,
     /// The places in the list of the partitions that it waits for.
     pub after: Vec<usize>,
-    /// How it is put on queues; `None` for a host task, which runs on a thread of the library.
+    /// How it is put on queues. `None` for a host task, which runs on a thread of the library. Also
+    /// for a loop or a condition that the host decides.
     pub strategy: Option<ReplayStrategy>,
     /// Each node waits for the one before it, so that nothing is tracked between them.
     pub linear: bool,
@@ -30,7 +32,8 @@ pub struct PartitionInfo {
 
 impl PartitionInfo {
     pub(super) fn all(layout: &Layout, prepared: &Prepared) -> Vec<Self> {
-        let info = |(partition, part): (&Partition, &Option<Part>)| {
+        let info = |((partition, part), slot): ((&Partition, &Option<Part>), &FlowSlot)| {
+            let flow = slot.flow();
             let exec = part.as_ref().map(|part| &part.tuned.exec);
             let origin = |node: &u32| layout.flat.origin(*node as usize) as usize;
             let sequence = exec.map(|exec| &exec.steps.sequence);
@@ -38,12 +41,12 @@ impl PartitionInfo {
             Self {
                 nodes: partition.nodes.iter().map(origin).collect(),
                 after: partition.waits.iter().map(|wait| *wait as usize).collect(),
-                strategy: exec.map(PartitionExec::strategy),
+                strategy: exec.map(PartitionExec::strategy).or(flow.map(|_| ReplayStrategy::Interpreter)),
                 linear,
                 commands: sequence.map_or(0, Sequence::commands),
                 sync_points: if linear { 0 } else { sequence.map_or(0, Sequence::len) },
             }
         };
-        layout.partitions.iter().zip(&prepared.parts).map(info).collect()
+        layout.partitions.iter().zip(&prepared.parts).zip(&prepared.flows).map(info).collect()
     }
 }

@@ -15,14 +15,15 @@ pub struct SegmentInfo {
     /// The place of its partition in [`ExecutableGraph::partitions`](crate::ExecutableGraph::partitions).
     pub partition: usize,
     /// The numbers of the nodes ([`Node::index`](crate::Node::index)) in the order in which they
-    /// run; those of a sub-graph have its number.
+    /// run; those of a sub-graph have its number. A loop or a condition with all its bodies is one.
     pub nodes: Vec<usize>,
     /// Work-groups of the launch. Several share nodes that do not depend on each other, or have
     /// chains of nodes each.
     pub groups: usize,
     /// Work-items of a group: one runs those of a node in turn, more share them.
     pub group_size: usize,
-    /// Nanoseconds that it was estimated to take on one core, without the launch.
+    /// Nanoseconds that it was estimated to take on one core, without the launch; of a loop, with one
+    /// iteration.
     pub estimated_ns: f64,
 }
 
@@ -43,7 +44,17 @@ pub(super) fn all(layout: &Layout, prepared: &Prepared) -> Vec<SegmentInfo> {
         nodes: nodes.into_iter().map(number).collect(),
         ..info
     };
-    of_flat(layout, prepared).into_iter().map(info).collect()
+    let flows = prepared.flows.iter().enumerate().filter_map(|(index, slot)| {
+        let node = layout.partitions.get(index)?.nodes.first()?;
+        Some(SegmentInfo {
+            partition: index,
+            nodes: vec![number(*node)],
+            groups: 1,
+            group_size: 1,
+            estimated_ns: slot.flow()?.cost_ns,
+        })
+    });
+    of_flat(layout, prepared).into_iter().map(info).chain(flows).collect()
 }
 
 /// The segments, each with its nodes in the flat graph.
@@ -88,6 +99,13 @@ pub(super) fn not_interpreted(layout: &Layout, prepared: &Prepared) -> Vec<NotIn
                 let reason = part.tuned.exec.steps.launched.of(origin);
                 nodes.entry(reason).or_default().insert(origin as usize);
             }
+        }
+    }
+    let controls = layout.partitions.iter().zip(&layout.bodies).zip(&prepared.flows);
+    for ((partition, _), slot) in controls.filter(|((_, bodies), _)| !bodies.is_empty()) {
+        if let (Some(reason), Some(node)) = (slot.reason(), partition.nodes.first()) {
+            let origin = layout.flat.origin(*node as usize);
+            nodes.entry(reason.to_owned()).or_default().insert(origin as usize);
         }
     }
     let info = |(reason, nodes): (String, BTreeSet<usize>)| NotInterpreted {

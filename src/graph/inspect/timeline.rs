@@ -131,7 +131,9 @@ fn escaped(text: &str) -> String {
 /// A partition, with what is measured of it.
 pub(super) struct TimedPart {
     info: PartitionInfo,
-    /// `None` for a host task.
+    /// What its first command is.
+    name: String,
+    /// `None` for a host task, a loop or a condition.
     sequence: Option<TimedSequence>,
 }
 
@@ -151,7 +153,10 @@ impl TimedPart {
                 by_command: part.tuned.exec.replay.strategy() == ReplayStrategy::Enqueue,
                 commands: commands_of(index, part, layout, prepared),
             });
-            Self { info, sequence }
+            let partition = layout.partitions.get(index).and_then(|partition| partition.nodes.first());
+            let command = partition.and_then(|node| prepared.commands.get(*node as usize));
+            let name = command.map_or_else(String::new, |command| title(&command));
+            Self { info, name, sequence }
         };
         PartitionInfo::all(layout, prepared).into_iter().enumerate().map(timed).collect()
     }
@@ -170,10 +175,10 @@ pub(super) fn of_event(id: u64, parts: Vec<TimedPart>, event: &Event) -> Result<
     event.profiling()?;
     let waits: Vec<Vec<usize>> = parts.iter().map(|part| part.info.after.clone()).collect();
     let mut nodes = Vec::new();
-    for (index, (TimedPart { info, sequence }, event)) in parts.into_iter().zip(events).enumerate() {
+    for (index, (TimedPart { info, name, sequence }, event)) in parts.into_iter().zip(events).enumerate() {
         match sequence {
             None => nodes.push(NodeTimes {
-                name: "host_task".to_owned(),
+                name,
                 nodes: info.nodes,
                 partition: index,
                 on_host: true,

@@ -5,7 +5,7 @@ use std::fmt::{self, Debug, Write as _};
 
 use bytemuck::Pod;
 
-use crate::command::{Argument, CommandKind, Place, Value};
+use crate::command::{Argument, CommandKind, ControlKind, ControlValue, Place, Value};
 
 /// What a node does (`sycl_ext_oneapi_graph`, section 7.4, `node_type`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -33,6 +33,14 @@ pub enum NodeType {
     HostTask,
     /// Raw commands of OpenCL.
     NativeCommand,
+    /// A loop of a number of iterations.
+    Repeat,
+    /// A loop that goes on while a value is not zero.
+    While,
+    /// A graph that runs if a value is not zero, or else another one.
+    If,
+    /// One of several graphs.
+    Switch,
 }
 
 impl NodeType {
@@ -48,6 +56,12 @@ impl NodeType {
             CommandKind::HostTask(_) => Self::HostTask,
             CommandKind::Native(_) => Self::NativeCommand,
             CommandKind::Graph(_) => Self::Subgraph,
+            CommandKind::Control(flow) => match flow.kind {
+                ControlKind::Repeat => Self::Repeat,
+                ControlKind::While => Self::While,
+                ControlKind::If => Self::If,
+                ControlKind::Switch => Self::Switch,
+            },
             CommandKind::Barrier => Self::Barrier,
             CommandKind::Marker | CommandKind::Empty => Self::Empty,
         }
@@ -55,10 +69,16 @@ impl NodeType {
 
     /// Whether executables can be updated with such a node.
     pub(crate) fn is_updatable(self) -> bool {
-        matches!(self, Self::Kernel | Self::Memcpy | Self::Memset | Self::Memfill | Self::HostTask)
+        self.is_control()
+            || matches!(self, Self::Kernel | Self::Memcpy | Self::Memset | Self::Memfill | Self::HostTask)
     }
 
-    /// The name that SYCL gives it.
+    /// Whether it is a loop or a condition.
+    pub(in crate::graph) fn is_control(self) -> bool {
+        matches!(self, Self::Repeat | Self::While | Self::If | Self::Switch)
+    }
+
+    /// The name that SYCL gives it, if it has such nodes.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Empty => "empty",
@@ -72,6 +92,10 @@ impl NodeType {
             Self::Barrier => "ext_oneapi_barrier",
             Self::HostTask => "host_task",
             Self::NativeCommand => "native_command",
+            Self::Repeat => "repeat",
+            Self::While => "while",
+            Self::If => "if",
+            Self::Switch => "switch",
         }
     }
 }
@@ -109,6 +133,11 @@ pub(in crate::graph) fn details(command: &CommandKind) -> Vec<String> {
         CommandKind::Native(native) => native.places().iter().map(at).collect(),
         CommandKind::Advise { memory, advice } => vec![format!("{advice:?}"), at(memory)],
         CommandKind::Graph(graph) => vec![format!("{graph:?}")],
+        CommandKind::Control(flow) => vec![match &flow.value {
+            ControlValue::Number(number) => format!("{number}"),
+            ControlValue::Parameter { value, .. } => format!("{value}, of a parameter"),
+            ControlValue::Device { from, scalar } => format!("{scalar:?} at {}", at(from)),
+        }],
         CommandKind::HostTask(task) => task.uses().iter().map(|part| format!("{part:?}")).collect(),
         CommandKind::Marker | CommandKind::Barrier | CommandKind::Empty => Vec::new(),
     }

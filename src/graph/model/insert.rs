@@ -96,6 +96,15 @@ impl GraphInner {
                 )
                 .remedy("put it on a queue, or build the graph with `allow_device_globals`"));
             }
+            if let CommandKind::Control(flow) = kind
+                && flow.bodies.iter().any(|body| body.contains(self.id()))
+            {
+                return Err(Error::invalid(format!(
+                    "the body of a `{}` is the graph itself, or contains it",
+                    flow.name()
+                ))
+                .remedy("make another graph for the body"));
+            }
             parts.iter().try_for_each(|part| check_part(part))?;
             kind.check(self.context(), self.device())
         };

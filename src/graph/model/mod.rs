@@ -5,12 +5,14 @@
 //! state.rs            what the handles share
 //! insert.rs           command → node: checks, edges from events, buffers (hazards.rs) and queues (tracks.rs)
 //! record.rs           queues that give their commands to a graph
+//! control.rs          loops and conditions, and their bodies
 //! dynamics.rs         what a graph knows of parameters and command groups
 //! snapshot.rs         a graph as it is at one moment
 //! describe.rs         what a node does: its type, and in words
 //! ```
 
 pub(super) mod builder;
+pub(super) mod control;
 pub(super) mod describe;
 pub(super) mod dynamics;
 #[allow(clippy::module_inception, reason = "the graph of the graphs")]

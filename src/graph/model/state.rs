@@ -28,7 +28,7 @@ pub(crate) struct GraphInner {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Options {
+pub(in crate::graph) struct Options {
     pub(super) check_cycles: bool,
     /// Whether commands may copy device globals.
     pub(super) device_globals: bool,

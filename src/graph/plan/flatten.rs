@@ -29,6 +29,7 @@ pub(crate) struct Flat {
 struct FlatNode {
     /// The number of the graph's node that it is, or is a part of.
     origin: u32,
+    /// Or a loop or a condition, which the host decides.
     is_host_task: bool,
 }
 
@@ -93,7 +94,7 @@ impl Flat {
         let (Ok(id), Ok(_)) = (u32::try_from(self.nodes.len()), u32::try_from(self.waits.count())) else {
             return Err(Error::invalid("more nodes or edges than 2³² − 1"));
         };
-        let is_host_task = matches!(*command, CommandKind::HostTask(_));
+        let is_host_task = matches!(*command, CommandKind::HostTask(_) | CommandKind::Control(_));
         self.nodes.push(FlatNode { origin, is_host_task });
         all.push(command);
         Ok(id)

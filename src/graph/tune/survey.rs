@@ -1,6 +1,6 @@
 //! What the interpreter can do with commands: asks programs, and gives planning plain numbers.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::background::{Build, Wanted};
@@ -11,7 +11,7 @@ use crate::graph::exec::draft;
 use crate::graph::exec::tasks::{TaskLimits, Tasks};
 use crate::graph::plan::eligibility::{Candidate, Kind, LOCAL_ALIGN, groups_for};
 use crate::graph::plan::planner::Candidates;
-use crate::program::{InterpreterProgram, InterpreterSlot, Shape};
+use crate::program::{INTERPRETER_FLOW, InterpreterProgram, InterpreterSlot, Shape};
 use crate::{Error, Queue, Result};
 
 /// What came of looking at the nodes of a partition.
@@ -37,16 +37,19 @@ type Numbers = HashMap<usize, Result<u32, u32>>;
 
 impl Survey {
     /// Looks at commands, with numbers for messages. Builds missing interpreter programs in the
-    /// background: `at_once`, or when one of them is wanted for the second time.
+    /// background: `at_once`, or when one of them is wanted for the second time. With `has_flow`, the
+    /// programs run lists with jumps.
     pub(in crate::graph) fn of<'c>(
         queue: &Queue,
         commands: impl Iterator<Item = (u32, &'c CommandKind)>,
         at_once: bool,
+        has_flow: bool,
     ) -> Result<Surveyed> {
         let form = |(origin, command): (u32, &'c CommandKind)| {
             command.form(queue).map_err(|error| error.at(format!("node {origin}")))
         };
         let forms: Vec<Form<'c>> = commands.map(form).collect::<Result<_>>()?;
+        let flow = has_flow.then(|| INTERPRETER_FLOW.to_owned());
         let mut wanted: Vec<Wanted> = Vec::new();
         let mut places: HashMap<usize, usize> = HashMap::new();
         for form in &forms {
@@ -56,7 +59,7 @@ impl Survey {
                     target: call.target().clone(),
                     specs: call.specs().to_vec(),
                     slot: Arc::clone(kernel.interpreters()),
-                    kernels: BTreeSet::new(),
+                    kernels: flow.iter().cloned().collect(),
                 });
                 wanted.len() - 1
             });

@@ -14,12 +14,12 @@ use crate::driver::mutable::Patches;
 use crate::driver::queue as driver;
 use crate::driver::run::Mode;
 use crate::driver::{Capabilities, DeviceKind};
-use crate::graph::exec::options::ReplayStrategy;
+use crate::graph::exec::options::{Options, ReplayStrategy};
 use crate::graph::exec::partition::PartitionExec;
 use crate::graph::exec::prepare::{Location, PreparedPart, Source, prepare};
 use crate::graph::plan::planner::plans;
 use crate::graph::plan::unit::PartitionPlan;
-use crate::{Error, Result};
+use crate::{Error, Queue, Result};
 
 /// Kernels that are small by their range, from which on they are interpreted at once.
 const MANY_NODES: usize = 32;
@@ -29,7 +29,7 @@ const MANY_LAUNCHES: usize = 4096;
 /// Work-items of a kernel that may be small.
 const MANY_ITEMS: usize = 1 << 16;
 /// How often `finalize` waits for interpreter programs, if it waits at all.
-const MOST_WAITS: u32 = 8;
+pub(super) const MOST_WAITS: u32 = 8;
 /// Why kernels are not interpreted yet.
 const FEW: &str = "fewer than 32 small kernels; they become eligible after 4096 launches";
 const BUILDING: &str = "its interpreter program is being built";
@@ -38,7 +38,7 @@ const FEW_MEASURED: &str = "fewer than 32 small kernels, which are measured one 
 
 /// Whether the nodes of a graph are interpreted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum InterpreterPolicy {
+pub(super) enum InterpreterPolicy {
     /// For this reason.
     Never(&'static str),
     /// Where it is faster, as far as known.
@@ -105,7 +105,7 @@ impl TunedPart {
             let steps = prepare(source, locations, PartitionPlan::launches(nodes, reason), &[])?;
             Ok(Self { exec: PartitionExec::new(source, steps), tuning, is_frequent })
         };
-        let policy = policy(source);
+        let policy = policy(queue, options);
         match policy {
             InterpreterPolicy::Never(reason) => return launched(locations, reason, Tuning::Done),
             InterpreterPolicy::Always => {}
@@ -235,7 +235,7 @@ impl TunedPart {
     }
 }
 
-fn policy(Source { queue, options, .. }: Source<'_>) -> InterpreterPolicy {
+pub(super) fn policy(queue: &Queue, options: Options) -> InterpreterPolicy {
     if queue.device().capabilities().memory().is_none() {
         return InterpreterPolicy::Never("kernels cannot address memory by pointers");
     }
@@ -256,7 +256,7 @@ fn survey(Source { flat, commands, nodes, queue, .. }: Source<'_>, at_once: bool
         Ok((flat.origin(*node as usize), command))
     };
     let commands: Vec<(u32, Cow<'_, Arc<CommandKind>>)> = nodes.iter().map(command).collect::<Result<_>>()?;
-    Survey::of(queue, commands.iter().map(|(origin, command)| (*origin, &***command)), at_once)
+    Survey::of(queue, commands.iter().map(|(origin, command)| (*origin, &***command)), at_once, false)
 }
 
 /// How many kernels are small by their range, as far as that matters.

@@ -89,17 +89,52 @@ impl ExecutableGraph {
         self.check_updatable()?;
         let nodes: Vec<&Node> = nodes.handles().collect();
         let Some(first) = nodes.first() else { return Ok(()) };
-        let graph = first.graph();
-        if graph.id() != self.layout().graph {
-            return Err(self.at(foreign(first)));
+        let mut before = Vec::new();
+        let turn = self.turn();
+        let outcome = self.update_nodes(first.graph(), &nodes, &mut before);
+        drop(turn);
+        // Memory and closures are dropped without a lock.
+        drop(before);
+        let is_known = outcome?;
+        if is_known { Ok(()) } else { Err(self.at(foreign(first))) }
+    }
+
+    /// Updates nodes of its graph, or of a body that is that graph; whether there was one. `before`
+    /// gets the commands that are replaced.
+    fn update_nodes(
+        &self,
+        graph: &Arc<GraphInner>,
+        nodes: &[&Node],
+        before: &mut Vec<Arc<CommandKind>>,
+    ) -> Result<bool> {
+        if graph.id() == self.layout().graph {
+            let replaced = self.locked(|prepared| {
+                let mut source = graph.state();
+                let chosen = choose(prepared, self.layout(), &mut source, graph, nodes)?;
+                let before = commit(prepared, self.layout(), chosen)?;
+                self.note_updated(prepared, &source.dynamics, nodes);
+                Ok(before)
+            })?;
+            before.extend(replaced);
+            return Ok(true);
         }
-        self.locked(|prepared| {
-            let mut source = graph.state();
-            let chosen = choose(prepared, self.layout(), &mut source, graph, &nodes)?;
-            let before = commit(prepared, self.layout(), chosen)?;
-            self.note_updated(prepared, &source.dynamics, &nodes);
-            Ok(before)
-        })
+        let mut is_known = false;
+        for body in self.layout().bodies.iter().flatten() {
+            is_known |= body.update_nodes(graph, nodes, before)?;
+        }
+        if is_known {
+            self.prepared().find_requirements(self.layout());
+        }
+        Ok(is_known)
+    }
+
+    /// The layout of the executable, or of a body, that was made from a graph.
+    fn layout_of(&self, graph: u64) -> Option<&Layout> {
+        let layout = self.layout();
+        match layout.graph == graph {
+            true => Some(layout),
+            false => layout.bodies.iter().flatten().find_map(|body| body.layout_of(graph)),
+        }
     }
 
     /// Gives a parameter a value, and updates this executable with the nodes that follow the
@@ -127,12 +162,15 @@ impl ExecutableGraph {
     /// If a command is refused with the value, the graph has the value and the executable has not.
     pub fn set<V: DynamicValue>(&self, parameter: &DynamicParameter<V>, value: impl Borrow<V>) -> Result<()> {
         self.check_updatable()?;
-        let (graph, layout) = (parameter.graph(), self.layout());
-        if graph.id() != layout.graph {
-            let message =
-                format!("the parameter is of graph {}, the executable of graph {}", graph.id(), layout.graph);
+        let graph = parameter.graph();
+        let Some(layout) = self.layout_of(graph.id()) else {
+            let message = format!(
+                "the parameter is of graph {}, the executable of graph {}",
+                graph.id(),
+                self.layout().graph
+            );
             return Err(Error::invalid(message).at("dynamic parameter"));
-        }
+        };
         parameter.update(value)?;
         let nodes = {
             let state = graph.state();
@@ -145,6 +183,9 @@ impl ExecutableGraph {
     /// Updates all nodes from a graph with the same nodes and edges, made in the same order. The
     /// kernels of this one get the arguments and ranges of its kernels. Sub-graphs are compared and
     /// updated command by command. That it is the same is checked.
+    ///
+    /// Bodies of loops and conditions are compared and updated in the same way, and what these
+    /// decide by.
     ///
     /// Graphs with host tasks, copies and other nodes are refused, as the specification demands of
     /// `update` with a graph (`sycl_ext_oneapi_graph`, section 7.5.5). Update such nodes with
@@ -163,12 +204,36 @@ impl ExecutableGraph {
             let message = format!("graph {} is of another context or device", source.id());
             return Err(self.at(Error::invalid(message)));
         }
-        let subs = compare::sub_graphs(&frozen)?;
-        self.locked(|prepared| {
-            let Some(target) = &prepared.frozen else { return Ok(Vec::new()) };
-            let changes = compare::whole(target, self.layout(), &prepared.commands, &frozen, &subs)?;
-            commit(prepared, self.layout(), Chosen { changes, followers: Vec::new() })
-        })
+        let turn = self.turn();
+        let mut all = Vec::new();
+        let mut open = vec![(self.clone(), frozen)];
+        // All are compared before any is changed.
+        while let Some((graph, source)) = open.pop() {
+            let subs = compare::sub_graphs(&source)?;
+            let prepared = graph.prepared();
+            let Some(target) = &prepared.frozen else { continue };
+            let found = compare::whole(target, graph.layout(), &prepared.commands, &source, &subs);
+            let (changes, bodies) = found.map_err(|error| graph.at(error))?;
+            drop(prepared);
+            open.extend(bodies);
+            all.push((graph, changes));
+        }
+        // Bodies come before what is around them, which looks at their buffers.
+        let mut before = Vec::new();
+        for (graph, changes) in all.into_iter().rev() {
+            let has_bodies = graph.layout().bodies.iter().any(|bodies| !bodies.is_empty());
+            let replaced = graph.locked(|prepared| {
+                let before = commit(prepared, graph.layout(), Chosen { changes, followers: Vec::new() });
+                if has_bodies {
+                    prepared.find_requirements(graph.layout());
+                }
+                before
+            })?;
+            before.extend(replaced);
+        }
+        drop(turn);
+        drop(before);
+        Ok(())
     }
 
     fn check_updatable(&self) -> Result<()> {
@@ -179,20 +244,20 @@ impl ExecutableGraph {
             .remedy("finalize it with `graph.finalizer().updatable().finalize()`")))
     }
 
-    /// Changes what submissions to come run, and drops the commands that are replaced. A submission
-    /// is either before all of this or after.
-    fn locked(&self, change: impl FnOnce(&mut Prepared) -> Result<Vec<Arc<CommandKind>>>) -> Result<()> {
-        let turn = self.turn();
+    /// Changes what submissions to come run, and gives the commands that are replaced. The caller
+    /// has the turn, so that a submission is either before all of this or after.
+    fn locked(
+        &self,
+        change: impl FnOnce(&mut Prepared) -> Result<Vec<Arc<CommandKind>>>,
+    ) -> Result<Vec<Arc<CommandKind>>> {
         let mut prepared = self.prepared();
         for part in 0..prepared.parts.len() {
             // What waited for submissions that are gone now.
             prepared.refresh(self.layout(), part, RefreshFor::Update)?;
         }
         let before = change(&mut prepared).map_err(|error| self.at(error))?;
-        drop((prepared, turn));
-        // Memory and closures are dropped without a lock.
-        drop(before);
-        Ok(())
+        prepared.edits += 1;
+        Ok(before)
     }
 }
 

@@ -9,9 +9,11 @@ use crate::MakeError as _;
 use crate::command::{Argument, CommandKind, KernelCall};
 use crate::dag::Edges;
 use crate::graph::executable::layout::Layout;
+use crate::graph::model::control;
 use crate::graph::model::describe::title;
 use crate::graph::model::snapshot::Frozen;
 use crate::graph::plan::commands::Commands;
+use crate::graph::plan::partition::Partition;
 use crate::{Error, ExecutableGraph, NodeType, Result};
 
 /// The commands of a graph, and what they depend on in the order in which the edges were made.
@@ -30,7 +32,8 @@ struct Nodes<'a> {
 fn check(target: &Nodes<'_>, source: &Nodes<'_>) -> Result<()> {
     for (node, command) in source.commands.iter().enumerate() {
         let ty = NodeType::of(command);
-        if !matches!(ty, NodeType::Kernel | NodeType::Empty | NodeType::Barrier | NodeType::Subgraph) {
+        let takes = matches!(ty, NodeType::Kernel | NodeType::Empty | NodeType::Barrier | NodeType::Subgraph);
+        if !takes && !ty.is_control() {
             return Err(Error::invalid(format!(
                 "node {node} is a {ty}, and whole graphs are updated with kernels only (sycl_ext_oneapi_graph, section 7.5.5)"
             ))
@@ -59,15 +62,21 @@ pub(super) fn sub_graphs(source: &Frozen) -> Result<HashMap<usize, Inner>> {
     source.commands.iter().enumerate().filter_map(sub_graph).collect()
 }
 
+/// Commands for nodes of a flat graph.
+type Changes = Vec<(usize, Arc<CommandKind>)>;
+
+/// Bodies of an executable, each with the graph that it is updated with.
+type Bodies = Vec<(ExecutableGraph, Frozen)>;
+
 /// The commands that an executable is updated with by a graph that is the same, with their places
-/// among its own. `subs` are the sub-graphs of the source.
+/// among its own. Also the bodies that remain to be compared. `subs` are the sub-graphs of the source.
 pub(super) fn whole(
     target: &Frozen,
-    Layout { flat, .. }: &Layout,
+    Layout { flat, partitions, bodies: own_bodies, .. }: &Layout,
     commands: &Commands,
     source: &Frozen,
     subs: &HashMap<usize, (ExecutableGraph, Vec<Arc<CommandKind>>)>,
-) -> Result<Vec<(usize, Arc<CommandKind>)>> {
+) -> Result<(Changes, Bodies)> {
     let lost = |node| Error::bug(format!("node {node} has no place in the executable"));
     let place = |node| flat.position(node).map(|at| at as usize).ok_or_else(|| lost(node));
     let now = |(node, command): (usize, &Arc<CommandKind>)| match &**command {
@@ -79,7 +88,7 @@ pub(super) fn whole(
         &Nodes { commands: plain(&now), edges: &target.predecessors },
         &Nodes { commands: plain(&source.commands), edges: &source.predecessors },
     )?;
-    let mut changes = Vec::new();
+    let (mut changes, mut bodies) = (Vec::new(), Vec::new());
     for (node, (command, old)) in source.commands.iter().zip(&target.commands).enumerate() {
         match (&**command, &**old) {
             (CommandKind::Graph(_), CommandKind::Graph(old)) => {
@@ -91,15 +100,37 @@ pub(super) fn whole(
                 let now: Vec<_> = now.map(Cow::into_owned).collect();
                 let new = Nodes { commands: plain(new_commands), edges: new.layout().flat.edges() };
                 check(&Nodes { commands: plain(&now), edges: old.edges() }, &new)
+                    .and_then(|()| refuse_control(new_commands))
                     .map_err(|error| error.at(format!("sub-graph node {node}")))?;
                 changes.extend((first..).zip(new_commands.iter().cloned()));
             }
             (CommandKind::Kernel { .. }, _) => changes.push((place(node)?, Arc::clone(command))),
+            (CommandKind::Control(flow), _) => {
+                let at = place(node)?;
+                let is_it = |partition: &Partition| partition.nodes.first() == Some(&(at as u32));
+                let own = partitions.iter().position(is_it).and_then(|index| own_bodies.get(index));
+                for (own, body) in own.into_iter().flatten().zip(&flow.bodies) {
+                    let named = |error: Error| error.at(format!("{} node {node}", flow.name()));
+                    if let Some(body) = control::frozen(body).map_err(named)? {
+                        bodies.push((own.clone(), body));
+                    }
+                }
+                changes.push((at, Arc::clone(command)));
+            }
             _ => {}
         }
     }
-    changes.retain(|(_, command)| matches!(&**command, CommandKind::Kernel { .. }));
-    Ok(changes)
+    changes.retain(|(_, command)| matches!(&**command, CommandKind::Kernel { .. } | CommandKind::Control(_)));
+    Ok((changes, bodies))
+}
+
+/// Bodies in a sub-graph are copies, which nothing reaches.
+fn refuse_control(commands: &[Arc<CommandKind>]) -> Result<()> {
+    match commands.iter().any(|command| matches!(**command, CommandKind::Control(_))) {
+        true => Err(Error::invalid("a loop or a condition in a sub-graph cannot be updated")
+            .remedy("add it to the graph itself, or finalize the graph again")),
+        false => Ok(()),
+    }
 }
 
 fn plain(commands: &[Arc<CommandKind>]) -> Vec<&CommandKind> {
@@ -126,6 +157,11 @@ fn command_difference(target: &CommandKind, source: &CommandKind) -> Option<Stri
     match (target, source) {
         (CommandKind::Kernel { call: target, .. }, CommandKind::Kernel { call: source, .. }) => {
             call_difference(target, source)
+        }
+        (CommandKind::Control(target), CommandKind::Control(source))
+            if target.kind == source.kind && target.bodies.len() != source.bodies.len() =>
+        {
+            Some(format!("has {} bodies, in the executable {}", source.bodies.len(), target.bodies.len()))
         }
         (target, source) => (NodeType::of(target) != NodeType::of(source))
             .then(|| format!("is {}, in the executable {}", title(source), title(target))),

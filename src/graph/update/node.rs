@@ -1,5 +1,7 @@
 //! Changes of one node (`sycl_ext_oneapi_graph`, section 7.4.1), and of its whole command.
 
+use std::sync::Arc;
+
 use crate::MakeError as _;
 use crate::command::{Command, CommandKind};
 use crate::graph::model::dynamics::Changed;
@@ -102,6 +104,15 @@ impl Node {
             }
             if !ty.is_updatable() {
                 return Err(Error::invalid(format!("a {ty} cannot be updated")));
+            }
+            if let CommandKind::Control(flow) = &kind {
+                let state = graph.state();
+                let now = state.dag.payload(self.id()).map(|data| Arc::clone(&data.command));
+                drop(state);
+                if !matches!(now.as_deref(), Some(CommandKind::Control(now)) if now.has_same_bodies(flow)) {
+                    return Err(Error::invalid("the new command has other bodies than the node's")
+                        .remedy("update the nodes of the bodies, or build the graph again"));
+                }
             }
             if !events.is_empty() {
                 return Err(Error::invalid("the new command waits for events, but edges stay as they are"));

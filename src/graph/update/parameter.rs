@@ -10,8 +10,8 @@ use bytemuck::NoUninit;
 
 use crate::MakeError as _;
 use crate::command::{
-    self, Argument, CommandKind, Given, KernelPointer, KernelPointerMut, Parameter, Place, Pointer, Value,
-    newest,
+    self, Argument, CommandKind, ControlInteger, ControlValue, Given, KernelPointer, KernelPointerMut,
+    Parameter, Place, Pointer, Value, newest,
 };
 use crate::graph::model::dynamics::Changed;
 use crate::graph::model::insert::check_part;
@@ -318,6 +318,13 @@ impl<T, V: KernelPointer<T>> KernelPointer<T> for DynamicParameters<V> {
     }
 }
 impl<T, V: KernelPointerMut<T>> KernelPointerMut<T> for DynamicParameters<V> {}
+
+#[allow(private_interfaces, reason = "of a sealed trait")]
+impl<T: ControlInteger> command::SealedCount for &DynamicParameter<T> {
+    fn value(self) -> ControlValue {
+        ControlValue::following::<T>(Arc::clone(&self.parameter))
+    }
+}
 
 impl<V> Clone for DynamicParameter<V> {
     fn clone(&self) -> Self {

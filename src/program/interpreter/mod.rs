@@ -24,7 +24,7 @@ use crate::driver::sync::Mutex;
 use oclave_image::ImageError;
 use oclave_image::passes::interpreter::{
     INTERPRETER_SEQ, INTERPRETER_WI, InterpreterKernel, InterpreterLayout, InterpreterModule, TaskRecord,
-    interpreter_module,
+    flow_module, interpreter_module,
 };
 use oclave_image::passes::{self, Legal, legalize_with};
 use oclave_spirv::transform::dce;
@@ -46,6 +46,7 @@ use crate::driver::queue::Queue;
 use crate::driver::usm::{Allocation, Span};
 use crate::image::LoadedImage;
 use crate::{Error, ErrorKind, Result};
+pub(crate) use oclave_image::passes::interpreter::INTERPRETER_FLOW;
 
 /// Work-items of a group that share the tasks, where these need no groups and work-items run side
 /// by side.
@@ -105,6 +106,8 @@ pub(crate) struct InterpreterProgram {
     layout: InterpreterLayout,
     seq: Mutex<Kernel>,
     wi: Mutex<Kernel>,
+    /// The one with jumps, in programs for loops.
+    flow: Option<Mutex<Kernel>>,
     /// The table of addresses that kernels with device globals get as their last argument.
     hidden: Option<Arc<Allocation>>,
     limits: GroupLimits,
@@ -152,6 +155,37 @@ impl InterpreterProgram {
     /// The address for the last argument of kernels that use device globals.
     pub(crate) fn hidden(&self) -> Option<&Arc<Allocation>> {
         self.hidden.as_ref()
+    }
+
+    /// Whether it runs lists with jumps, and a work-item runs small tasks as fast as a group does.
+    pub(crate) fn has_flow(&self) -> bool {
+        self.flow.is_some() && self.wide.is_none()
+    }
+
+    /// Whether work-items of a group run one after the other.
+    pub(crate) fn is_serial(&self) -> bool {
+        self.serial_work_items
+    }
+
+    /// Runs a list with jumps, from a task on to an end, or until a budget is spent.
+    ///
+    /// # Errors
+    /// When the program has no jumps, or the driver refuses.
+    pub(crate) fn launch_flow(
+        &self,
+        queue: &Arc<Queue>,
+        list: Span<'_>,
+        range: [u64; 3],
+        after: &[&Event],
+    ) -> Result<Event> {
+        let kernel = self.flow.as_ref();
+        let kernel = kernel.ok_or_else(|| Error::bug("an interpreter program without jumps"))?;
+        let [first, end, budget] = range.map(u64::to_ne_bytes);
+        let arguments = [Arg::Memory(list), Arg::Value(&first), Arg::Value(&end), Arg::Value(&budget)];
+        let size = WorkSize { dimensions: 3, global: [1; 3], local: Some([1; 3]), offset: None };
+        queue
+            .launch_using(&mut kernel.lock(), arguments.into_iter(), std::iter::empty(), &size, after)
+            .map_err(|error| error.at("interpreter"))
     }
 
     /// Runs tasks. `memory` is what they use through their arguments.
@@ -250,6 +284,10 @@ impl Builder<'_> {
             layout,
             seq: Mutex::new(kernel(INTERPRETER_SEQ)?),
             wi: Mutex::new(wi),
+            flow: kernels
+                .contains(INTERPRETER_FLOW)
+                .then(|| kernel(INTERPRETER_FLOW).map(Mutex::new))
+                .transpose()?,
             hidden,
             limits,
             serial_work_items: device.target().serial_work_items,
@@ -297,7 +335,8 @@ fn legal_words(
             &module,
             |root| matches!(root, dce::Root::EntryPoint(name) if kernels.contains(name)),
         )?;
-        let InterpreterModule { module, layout: made } = interpreter_module(&module, device.target(), local)?;
+        let make = if kernels.contains(INTERPRETER_FLOW) { flow_module } else { interpreter_module };
+        let InterpreterModule { module, layout: made } = make(&module, device.target(), local)?;
         (layout, spec_ids) = (made, module.spec_ids().collect());
         Ok(module)
     };

@@ -4,7 +4,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use oclave_image::passes::interpreter::{InterpreterKernel, LocalCopy, TaskRecord};
+use oclave_image::passes::interpreter::{FlowEnd, InterpreterKernel, LocalCopy, TaskRecord};
 
 use super::{InterpreterProgram, Segment, list_bytes};
 use crate::MakeError as _;
@@ -69,6 +69,17 @@ impl TaskList {
             return Err(Error::invalid(format!("task {index} of {}", self.count)));
         }
         self.write(list_bytes(index), bytemuck::cast_slice(&record.to_words()))
+    }
+
+    /// Sets a task that decides which one is next.
+    ///
+    /// # Errors
+    /// When there is no such task.
+    pub(crate) fn set_flow(&mut self, index: usize, words: &[u64; TaskRecord::WORDS]) -> Result<()> {
+        if index >= self.count {
+            return Err(Error::invalid(format!("task {index} of {}", self.count)));
+        }
+        self.write(list_bytes(index), bytemuck::cast_slice(words))
     }
 
     /// Sets [`TaskRecord::level`] of a task.
@@ -155,6 +166,35 @@ impl TaskList {
         }
         let half = self.halves.get_mut(self.current).ok_or_else(not_prepared)?;
         half.memory.launch(|list| program.launch(queue, list, segment, memory, after))
+    }
+
+    /// Runs the list from a task on, with jumps, up to its last task, which the launch writes. The
+    /// list must not be prepared again before the launch has ended and [`Self::end`] was asked.
+    ///
+    /// # Errors
+    /// As [`InterpreterProgram::launch_flow`]; also when the list was never prepared.
+    pub(crate) fn launch_flow(
+        &mut self,
+        program: &InterpreterProgram,
+        queue: &Arc<Queue>,
+        [first, budget]: [u64; 2],
+        after: &[&Event],
+    ) -> Result<Event> {
+        let end = (self.count as u64).saturating_sub(1);
+        let half = self.halves.get_mut(self.current).ok_or_else(not_prepared)?;
+        half.memory.launch(|list| program.launch_flow(queue, list, [first, end, budget], after))
+    }
+
+    /// How the last launch with jumps has ended.
+    ///
+    /// # Errors
+    /// While it runs.
+    pub(crate) fn end(&mut self) -> Result<FlowEnd> {
+        let end = self.count.saturating_sub(1);
+        let half = self.halves.get_mut(self.current).ok_or_else(not_prepared)?;
+        let mut bytes = [0; FlowEnd::BYTES];
+        half.memory.read(list_bytes(end), &mut bytes)?;
+        Ok(FlowEnd::of(bytes, end as u64))
     }
 }
 

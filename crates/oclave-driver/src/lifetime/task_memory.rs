@@ -1,4 +1,4 @@
-//! Memory that the host writes between launches and kernels only read: lists of tasks.
+//! Memory that the host writes and reads between launches only: lists of tasks.
 
 use std::sync::Arc;
 
@@ -70,6 +70,29 @@ impl TaskMemory {
         // `Kind::Host` or `Kind::Shared`. All launches that were given it have ended, and `&mut
         // self` keeps others from being given it; `bytes` is other memory.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), span.address().cast::<u8>(), bytes.len()) };
+        Ok(())
+    }
+
+    /// Reads bytes that a launch has written, which must have ended.
+    ///
+    /// # Errors
+    /// [`Invalid`](crate::ErrorKind::Invalid) while a launch may write the memory.
+    pub fn read(&mut self, offset_bytes: usize, bytes: &mut [u8]) -> Result<()> {
+        if !self.is_idle()? {
+            return Err(Error::invalid("a launch still writes the list of tasks"));
+        }
+        let span = self.allocation.span(offset_bytes, bytes.len())?;
+        let context = self.allocation.context();
+        if context.pointers()?.support().mapped {
+            // SAFETY: the span has as many bytes, and all launches that were given it have ended.
+            return unsafe { context.read_now(span.address(), bytes) };
+        }
+        // SAFETY: the span has as many bytes. The host can address them, as the memory is
+        // `Kind::Host` or `Kind::Shared`. All launches that were given it have ended, and `&mut
+        // self` keeps others from being given it; `bytes` is other memory.
+        unsafe {
+            std::ptr::copy_nonoverlapping(span.address().cast::<u8>(), bytes.as_mut_ptr(), bytes.len());
+        }
         Ok(())
     }
 

@@ -16,6 +16,7 @@
 use super::arguments::{Parameter, Source};
 use super::builtins::Needs;
 use super::emit::{Body, Loop, builtin_variable, module_variables};
+use super::flow::{OPS, Walk};
 use super::layout::{Field, InterpreterUnit, TaskRecord};
 use super::levels::{ARGUMENT_WORDS, ARGUMENTS_AT, COPY_ALIGN};
 use super::modes::FloatModes;
@@ -73,6 +74,8 @@ pub(super) struct Case {
 pub(super) enum Mode {
     /// By the work-items of a group, in teams, from copies in local memory: see `levels.rs`.
     Levels,
+    /// By one work-item, with jumps: see `flow.rs`.
+    Flow,
     /// By one work-item.
     Seq,
     /// By the work-items of a group, side by side.
@@ -102,26 +105,36 @@ pub(super) fn add(
     says_uniform: bool,
 ) -> Vec<u32> {
     let [group, groups, ..] = inputs;
-    let inputs = if mode == Mode::Seq { vec![group, groups] } else { inputs.to_vec() };
+    let inputs = match mode {
+        Mode::Flow => Vec::new(),
+        Mode::Seq => vec![group, groups],
+        _ => inputs.to_vec(),
+    };
     let function = new.fresh_id();
     let ulong = new.int_type(64);
     let list = new.pointer_type(StorageClass::CrossWorkgroup, ulong);
     let mut parameters = vec![list, ulong, ulong];
-    if mode != Mode::Seq {
+    if mode == Mode::Flow {
+        parameters.push(ulong);
+    } else if mode != Mode::Seq {
         let byte = new.int_type(8);
         parameters.push(new.pointer_type(StorageClass::Workgroup, byte));
     }
     if mode == Mode::Levels {
         parameters.extend([ulong, ulong]);
     }
-    let structs: Vec<u32> = cases.iter().filter(|case| mode.runs(case)).flat_map(struct_types).collect();
-    let (body, parameters, structs) = Body::new(new, function, &parameters, &structs);
+    let mut structs: Vec<u32> = cases.iter().filter(|case| mode.runs(case)).flat_map(struct_types).collect();
+    if mode == Mode::Flow {
+        structs.extend(Writer::walk_variables(new));
+    }
+    let (body, parameters, mut structs) = Body::new(new, function, &parameters, &structs);
     let mut writer = Writer {
         body,
         mode,
         list,
         base: 0,
-        local: parameters.get(3).copied(),
+        local: parameters.get(3).copied().filter(|_| mode != Mode::Flow),
+        flow: None,
         lanes: None,
         narrow: None,
         is_row: false,
@@ -130,6 +143,15 @@ pub(super) fn add(
     writer.body.says_uniform = says_uniform;
     match mode {
         Mode::Levels => writer.levels(&inputs, &parameters, cases, structs),
+        Mode::Flow => {
+            let variables = structs.split_off(structs.len().saturating_sub(2));
+            if let &[next, spent] = variables.as_slice() {
+                writer.walk(&parameters, [next, spent], |writer, record, walk| {
+                    writer.flow = Some(*walk);
+                    writer.one(Task::Record(record), cases, structs);
+                });
+            }
+        }
         _ => writer.tasks(&inputs, &parameters, cases, structs),
     }
     writer.body.finish();
@@ -147,7 +169,7 @@ pub(super) fn add(
         entry.extend(module_variables(definitions).filter(|id| !builtin(id)));
     }
     new.push_in(Section::EntryPoints, Op::EntryPoint, &entry);
-    if mode == Mode::Seq {
+    if mode.is_one_item() {
         let size = [function, ExecutionMode::LocalSize as u32, 1, 1, 1];
         new.push_in(Section::ExecutionModes, Op::ExecutionMode, &size);
     }
@@ -171,7 +193,11 @@ impl Case {
 
 impl Mode {
     fn runs(self, case: &Case) -> bool {
-        self != Self::Seq || !case.needs_groups
+        !self.is_one_item() || !case.needs_groups
+    }
+
+    fn is_one_item(self) -> bool {
+        matches!(self, Self::Seq | Self::Flow)
     }
 }
 
@@ -203,6 +229,8 @@ pub(super) struct Writer<'a, 'm> {
     pub(super) base: u32,
     /// The launch's local memory for arguments.
     pub(super) local: Option<u32>,
+    /// What the kernel with jumps keeps.
+    flow: Option<Walk>,
     /// Those that share a task; `None` where one work-item runs it.
     pub(super) lanes: Option<Lanes>,
     /// Their number and how many they are, in 32 bits, for tasks that run as one row.
@@ -250,6 +278,10 @@ impl Writer<'_, '_> {
     /// Runs a task.
     pub(super) fn one(&mut self, task: Task, cases: &[Case], structs: Vec<u32>) {
         let done = self.body.new.fresh_id();
+        let flow: Vec<u32> = match self.flow {
+            Some(_) => OPS.iter().map(|_| self.body.new.fresh_id()).collect(),
+            None => Vec::new(),
+        };
         let labels: Vec<u32> = cases.iter().map(|_| self.body.new.fresh_id()).collect();
         // Those of tasks of several rows.
         let divided: Vec<Option<u32>> = match task {
@@ -267,6 +299,9 @@ impl Writer<'_, '_> {
                 let kernel = self.body.with_bits(32, kernel);
                 let mut switch = vec![kernel, done];
                 for (number, (_, (label, _))) in all().filter(|(_, (case, _))| runs(case)) {
+                    switch.extend([number, *label]);
+                }
+                for (number, label) in (cases.len() as u32..).zip(&flow) {
                     switch.extend([number, *label]);
                 }
                 self.body.push(Op::Switch, &switch);
@@ -300,6 +335,12 @@ impl Writer<'_, '_> {
             if let Some(divided) = divided {
                 self.body.label(divided);
                 self.case(case, task, done, &mut own.into_iter());
+            }
+        }
+        for (op, label) in OPS.into_iter().zip(flow) {
+            if let Some(walk) = self.flow {
+                self.body.label(label);
+                self.flow_op(op, &walk, done);
             }
         }
         self.body.label(done);

@@ -12,6 +12,8 @@ pub struct InterpreterLayout {
     pub(super) excluded: Vec<ExcludedKernel>,
     /// The number of the first of the library's own tasks; they follow the kernels.
     pub(super) own_tasks: u32,
+    /// The number of the first task that jumps, in a module that has such.
+    pub(super) flow_tasks: Option<u32>,
 }
 
 impl InterpreterLayout {

@@ -27,6 +27,7 @@
 //! | `box_kernels.rs` | the same as kernels of a module of their own |
 //! | `kernels.rs`, `emit.rs` | the two kernels |
 //! | `levels.rs` | the second one for GPUs |
+//! | `flow.rs` | a third one, with jumps, in modules for loops |
 //! | `layout.rs` | what the host must know |
 //!
 //! # What cannot be interpreted
@@ -45,6 +46,7 @@ mod box_kernels;
 mod builtins;
 mod cost;
 mod emit;
+mod flow;
 mod functions;
 mod index_space;
 mod kernels;
@@ -57,11 +59,12 @@ mod survey;
 use std::collections::BTreeSet;
 
 pub use box_kernels::{BoxLaunch, box_kernels};
+pub use flow::{FlowEnd, FlowOp, FlowTask, FlowValue};
 pub use layout::{
     ExcludedKernel, InterpreterArgument, InterpreterArgumentKind, InterpreterCost, InterpreterKernel,
     InterpreterLayout, InterpreterUnit, LocalCopy, TaskRecord,
 };
-pub use oclave_spirv::analysis::references::{INTERPRETER_SEQ, INTERPRETER_WI};
+pub use oclave_spirv::analysis::references::{INTERPRETER_FLOW, INTERPRETER_SEQ, INTERPRETER_WI};
 pub use own_tasks::{ByteBox, OwnTask};
 
 use self::kernels::{Case, Mode};
@@ -109,6 +112,27 @@ pub fn interpreter_module(
     target: &DeviceTarget,
     local_memory_bytes: u64,
 ) -> Result<InterpreterModule> {
+    make(module, target, local_memory_bytes, false)
+}
+
+/// The same with a third kernel, which walks lists with loops and conditions: [`FlowTask`].
+///
+/// # Errors
+/// As there.
+pub fn flow_module(
+    module: &Module,
+    target: &DeviceTarget,
+    local_memory_bytes: u64,
+) -> Result<InterpreterModule> {
+    make(module, target, local_memory_bytes, true)
+}
+
+fn make(
+    module: &Module,
+    target: &DeviceTarget,
+    local_memory_bytes: u64,
+    has_flow: bool,
+) -> Result<InterpreterModule> {
     refuse_narrow_addresses(module)?;
     let module = &without_debug_information(module)?;
     let definitions = Definitions::new(module);
@@ -124,7 +148,7 @@ pub fn interpreter_module(
         _ => Mode::Wi,
     };
     let (mut made, abreast) =
-        write(&reduced, excluded, modes::contraction_off(module), wi, target.says_uniform)?;
+        write(&reduced, excluded, modes::contraction_off(module), (wi, has_flow), target.says_uniform)?;
     if target.wide_groups {
         made.module = inline::into_kernels(made.module, MOST_INLINED_WORDS, abreast)?;
     }
@@ -212,7 +236,7 @@ fn write(
     module: &Module,
     excluded: Vec<ExcludedKernel>,
     contraction_off: bool,
-    wi: Mode,
+    (wi, has_flow): (Mode, bool),
     says_uniform: bool,
 ) -> Result<(InterpreterModule, BTreeSet<u32>)> {
     let definitions = Definitions::new(module);
@@ -273,6 +297,7 @@ fn write(
         cases.push(case);
         layout.kernels.push(kernel);
     }
+    layout.flow_tasks = has_flow.then_some(cases.len() as u32);
     new.capability(Capability::Kernel);
     new.capability(Capability::Addresses);
     if says_uniform {
@@ -283,7 +308,8 @@ fn write(
     }
     let inputs = kernels::inputs(&mut new);
     let mut abreast = BTreeSet::new();
-    for kernel in [(INTERPRETER_SEQ, Mode::Seq), (INTERPRETER_WI, wi)] {
+    let flow = has_flow.then_some((INTERPRETER_FLOW, Mode::Flow));
+    for kernel in [(INTERPRETER_SEQ, Mode::Seq), (INTERPRETER_WI, wi)].into_iter().chain(flow) {
         abreast.extend(kernels::add(&mut new, kernel, inputs, &cases, &modes, says_uniform));
     }
     Ok((InterpreterModule { module: new.finish()?, layout }, abreast))

@@ -148,8 +148,10 @@ pub fn kernel_entry(instruction: &Instruction<'_>) -> Option<EntryPoint> {
 pub const INTERPRETER_SEQ: &str = "__oclave_interpreter_seq";
 /// Name of the interpreter's kernel whose work-items share those of a task.
 pub const INTERPRETER_WI: &str = "__oclave_interpreter_wi";
+/// The same, with jumps.
+pub const INTERPRETER_FLOW: &str = "__oclave_interpreter_flow";
 
 /// Whether a kernel is one of the interpreter's.
 pub fn is_interpreter(kernel: &str) -> bool {
-    [INTERPRETER_SEQ, INTERPRETER_WI].contains(&kernel)
+    [INTERPRETER_SEQ, INTERPRETER_WI, INTERPRETER_FLOW].contains(&kernel)
 }

@@ -1,0 +1,556 @@
+//! Loops and conditions that the host decides.
+//!
+//! No thread waits: when a command has ended that a decision depends on, the thread for events puts
+//! the next ones on a queue. A submission of a graph takes a [`Ticket`] of each body. With it, all
+//! iterations run the body as it was when the graph was submitted.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use super::handle::ExecutableGraph;
+use crate::MakeError as _;
+use crate::command::{
+    CommandKind, ControlFlow, ControlKind, ControlValue, GraphCommand, GraphPart, PreparedCommand,
+    RunControl, Scalar, Then, submit_prepared,
+};
+use crate::driver::hook;
+use crate::driver::host::HostSink;
+use crate::driver::queue::Properties;
+use crate::driver::sync::Mutex;
+use crate::driver::usm::Allocation;
+use crate::graph::tune::flow::{Flow, FlowNode, FlowTree, too_long};
+use crate::memory::{Block, HostTarget};
+use crate::{Error, ErrorKind, Event, Queue, Result};
+
+/// Iterations that are put on a queue at once, where nothing is decided between them.
+const CHUNK: u64 = 32;
+
+/// One submission of a loop or a condition.
+pub(in crate::graph) struct ControlRun {
+    /// Of the executable around it, for queues.
+    owner: ExecutableGraph,
+    /// Its node there, for errors.
+    node: u32,
+    name: &'static str,
+    kind: ControlKind,
+    decide: Decide,
+    bodies: Vec<Ticket>,
+    /// All of it as one list of tasks, in the place of the bodies.
+    flow: Option<Arc<Flow>>,
+    max_iterations: u64,
+    /// Whether it is to end before its next iteration.
+    cancelled: Arc<AtomicBool>,
+    memory: Vec<Arc<Allocation>>,
+}
+
+/// Where the value comes from.
+enum Decide {
+    Number(u64),
+    Device { from: Block, scalar: Scalar },
+}
+
+/// A submission of an executable graph, which may run many times.
+pub(super) struct Ticket {
+    graph: ExecutableGraph,
+    parts: Vec<TicketPart>,
+}
+
+enum TicketPart {
+    /// With the number of the submission, of an executable that can be updated.
+    Device(Option<u64>),
+    Host(crate::command::HostTask),
+    Control(Arc<ControlRun>),
+    /// Of one launch.
+    Short(Arc<Flow>),
+}
+
+impl ExecutableGraph {
+    /// A submission of a body.
+    fn ticket(&self, cancelled: &Arc<AtomicBool>) -> Result<Ticket> {
+        self.warn_if_behind();
+        let layout = self.layout();
+        let mut ticket = Ticket { graph: self.clone(), parts: Vec::with_capacity(layout.partitions.len()) };
+        for index in 0..layout.partitions.len() {
+            let part = match self.part_of(index) {
+                Some(PartOf::Host(task)) => TicketPart::Host(task),
+                Some(PartOf::Control(flow)) => match self.short_flow(index)? {
+                    Some(tasks) => TicketPart::Short(tasks),
+                    None => TicketPart::Control(self.control_run(index, &flow, cancelled)?),
+                },
+                None => TicketPart::Device(match layout.options.updatable {
+                    true => self.prepared().begin_submission(layout, index)?,
+                    false => None,
+                }),
+            };
+            ticket.parts.push(part);
+        }
+        Ok(ticket)
+    }
+
+    /// What a partition is that is not for the device.
+    pub(super) fn part_of(&self, index: usize) -> Option<PartOf> {
+        let layout = self.layout();
+        let partition = layout.partitions.get(index).filter(|partition| partition.host)?;
+        let node = *partition.nodes.first()? as usize;
+        let prepared = self.prepared();
+        let command = prepared.commands.get(node)?;
+        match &**command {
+            CommandKind::HostTask(task) => {
+                Some(PartOf::Host(task.of_node(layout.graph, layout.flat.origin(node))))
+            }
+            CommandKind::Control(flow) => Some(PartOf::Control(flow.clone())),
+            _ => None,
+        }
+    }
+
+    /// A loop or a condition, for a submission that begins now.
+    fn control_run(
+        &self,
+        index: usize,
+        flow: &ControlFlow,
+        cancelled: &Arc<AtomicBool>,
+    ) -> Result<Arc<ControlRun>> {
+        let layout = self.layout();
+        let as_tasks = self.flow(index)?;
+        let bodies = layout.bodies.get(index).map(Vec::as_slice).unwrap_or_default();
+        let bodies = bodies.iter().filter(|_| as_tasks.is_none());
+        let bodies = bodies.map(|body| body.ticket(cancelled)).collect::<Result<Vec<_>>>()?;
+        let decide = match &flow.value {
+            ControlValue::Number(number) => Decide::Number(*number),
+            ControlValue::Parameter { value, .. } => Decide::Number(*value),
+            ControlValue::Device { from, scalar } => {
+                let from = from.clone().into_block(&layout.queue)?;
+                Decide::Device { from, scalar: *scalar }
+            }
+        };
+        let mut memory: Vec<Arc<Allocation>> = bodies.iter().flat_map(Ticket::memory).collect();
+        if let Decide::Device { from, .. } = &decide {
+            memory.push(Arc::clone(from.region.allocation()));
+        }
+        memory.extend(as_tasks.iter().flat_map(|flow| flow.memory().iter().cloned()));
+        memory.sort_by_key(|memory| Arc::as_ptr(memory).addr());
+        memory.dedup_by(|a, b| Arc::ptr_eq(a, b));
+        let node = layout.partitions.get(index).and_then(|partition| partition.nodes.first());
+        Ok(Arc::new(ControlRun {
+            owner: self.clone(),
+            node: layout.flat.origin(node.map_or(usize::MAX, |node| *node as usize)),
+            name: flow.name(),
+            kind: flow.kind,
+            decide,
+            bodies,
+            flow: as_tasks,
+            max_iterations: flow.max_iterations,
+            cancelled: Arc::clone(cancelled),
+            memory,
+        }))
+    }
+}
+
+impl ExecutableGraph {
+    /// A loop or a condition as tasks for the interpreter, if that runs it.
+    pub(super) fn flow(&self, index: usize) -> Result<Option<Arc<Flow>>> {
+        let layout = self.layout();
+        // A slot is taken out meanwhile: bodies are locked after what is around them.
+        let mut prepared = self.prepared();
+        let Some(slot) = prepared.flows.get_mut(index) else { return Ok(None) };
+        let mut slot = std::mem::take(slot);
+        drop(prepared);
+        let flow = slot.current(|| self.tree(index), self.changes(), &layout.queue, layout.options);
+        if let Some(place) = self.prepared().flows.get_mut(index) {
+            *place = slot;
+        }
+        flow.map_err(|error| self.at(error))
+    }
+
+    /// The same, if one launch does all of it. What is measured is a partition of the host.
+    fn short_flow(&self, index: usize) -> Result<Option<Arc<Flow>>> {
+        let is_measured = self.layout().options.profiling;
+        Ok(self.flow(index)?.filter(|flow| flow.is_short() && !is_measured))
+    }
+
+    /// A loop or a condition as a command, for a submission that begins now.
+    pub(super) fn control_command(
+        &self,
+        index: usize,
+        flow: &ControlFlow,
+        cancelled: &Arc<AtomicBool>,
+    ) -> Result<PreparedCommand> {
+        Ok(match self.short_flow(index)? {
+            Some(tasks) => tasks.launch(),
+            None => PreparedCommand::Control(self.control_run(index, flow, cancelled)?),
+        })
+    }
+
+    /// Looks whether the interpreter runs a partition that is a loop or a condition.
+    pub(super) fn plan_flow(&self, index: usize) -> Result<()> {
+        match self.layout().bodies.get(index).is_some_and(|bodies| !bodies.is_empty()) {
+            true => self.flow(index).map(drop),
+            false => Ok(()),
+        }
+    }
+
+    /// How often its commands, and those of its bodies, were changed.
+    fn changes(&self) -> u64 {
+        let bodies = self.layout().bodies.iter().flatten();
+        bodies.fold(self.prepared().edits, |all, body| all + body.changes())
+    }
+
+    /// The nodes of a loop or a condition, in the order in which they run.
+    fn tree(&self, index: usize) -> Option<FlowTree> {
+        let layout = self.layout();
+        let node = *layout.partitions.get(index)?.nodes.first()?;
+        let command = self.prepared().commands.get(node as usize)?.into_owned();
+        let CommandKind::Control(flow) = &*command else { return None };
+        let bodies = layout.bodies.get(index)?.iter().map(Self::tree_of_body);
+        Some(FlowTree {
+            owner: (layout.graph, layout.flat.origin(node as usize)),
+            flow: ControlFlow::clone(flow),
+            bodies: bodies.collect::<Option<_>>()?,
+        })
+    }
+
+    fn tree_of_body(&self) -> Option<Vec<FlowNode>> {
+        let layout = self.layout();
+        let mut controls = HashMap::new();
+        for (index, partition) in layout.partitions.iter().enumerate() {
+            if layout.bodies.get(index).is_some_and(|bodies| !bodies.is_empty()) {
+                controls.insert(*partition.nodes.first()? as usize, index);
+            }
+        }
+        let commands = self.prepared().commands.to_vec();
+        let node = |(node, command)| match controls.get(&node) {
+            Some(index) => self.tree(*index).map(FlowNode::Control),
+            None => Some(FlowNode::Command(layout.flat.origin(node), command)),
+        };
+        commands.into_iter().enumerate().map(node).collect()
+    }
+}
+
+/// What a partition is that is not for the device.
+pub(super) enum PartOf {
+    Host(crate::command::HostTask),
+    Control(Box<ControlFlow>),
+}
+
+impl Ticket {
+    fn memory(&self) -> Vec<Arc<Allocation>> {
+        let of = |(index, part): (usize, &TicketPart)| match part {
+            TicketPart::Device(_) => Arc::clone(self.graph.inner()).part_memory(index),
+            TicketPart::Host(_) => Vec::new(),
+            TicketPart::Control(run) => run.memory.clone(),
+            TicketPart::Short(tasks) => tasks.memory().to_vec(),
+        };
+        self.parts.iter().enumerate().flat_map(of).collect()
+    }
+
+    /// Whether it is one sequence for the device, so that a queue keeps its iterations in order.
+    fn is_one_sequence(&self) -> bool {
+        matches!(self.parts.as_slice(), [TicketPart::Device(_) | TicketPart::Short(_)])
+    }
+
+    /// Puts it on a queue, after an event. Gives the events of its partitions to `events`.
+    fn submit(&self, lane: &Queue, after: Option<&Event>, events: &mut Vec<Event>) -> Result<()> {
+        let begin: Vec<Event> = after.into_iter().cloned().collect();
+        self.graph.put_parts_by(lane, &begin, &[], None, events, |index| {
+            Ok(match self.parts.get(index) {
+                Some(TicketPart::Device(Some(number))) => {
+                    let graph = Arc::clone(self.graph.inner()) as Arc<dyn GraphCommand>;
+                    PreparedCommand::Part(GraphPart::again(graph, index, *number))
+                }
+                Some(TicketPart::Device(None)) => PreparedCommand::Part(self.graph.submitted_part(index)?),
+                Some(TicketPart::Host(task)) => PreparedCommand::HostTask(task.clone()),
+                Some(TicketPart::Control(run)) => {
+                    PreparedCommand::Control(Arc::clone(run) as Arc<dyn RunControl>)
+                }
+                Some(TicketPart::Short(tasks)) => tasks.launch(),
+                None => PreparedCommand::Empty,
+            })
+        })
+    }
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        let numbers = self.parts.iter().enumerate();
+        for (index, _) in numbers.filter(|(_, part)| matches!(part, TicketPart::Device(Some(_)))) {
+            self.graph.prepared().end_submission(index);
+        }
+    }
+}
+
+impl RunControl for ControlRun {
+    fn start(self: Arc<Self>, then: Then) {
+        let context = self.owner.context();
+        let properties = Properties {
+            out_of_order: self.owner.device().capabilities().out_of_order_queues,
+            profiling: self.owner.layout().options.profiling,
+            ..Properties::default()
+        };
+        let lane = match context.take_queue(self.owner.device(), properties) {
+            Ok(lane) => Queue::around(context.clone(), lane),
+            Err(error) => return then(Err(self.at(error))),
+        };
+        let value = Vec::new();
+        let stage = Stage::Begin;
+        let session = hook::session();
+        Box::new(Machine { run: self, lane, stage, value, target: None, then, session }).advance(None);
+    }
+
+    fn memory(&self) -> &[Arc<Allocation>] {
+        &self.memory
+    }
+}
+
+impl ControlRun {
+    fn at(&self, error: Error) -> Error {
+        let node = format!("{} node {}", self.name, self.node);
+        self.owner.at(error.at(node))
+    }
+}
+
+/// A loop or a condition that runs.
+struct Machine {
+    run: Arc<ControlRun>,
+    lane: Queue,
+    stage: Stage,
+    /// What was read last.
+    value: Vec<u8>,
+    target: Option<(HostTarget<u8>, HostSink)>,
+    then: Then,
+    session: Option<hook::Session>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Stage {
+    Begin,
+    /// The value was read, after so many iterations.
+    Decide(u64),
+    /// So many iterations are left of a number.
+    Repeat(u64),
+    /// Nothing comes after what runs.
+    Last,
+    /// A launch of tasks runs.
+    Tasks,
+}
+
+/// What a machine does next.
+enum Next {
+    /// It goes on when these have ended.
+    Wait(Vec<Event>),
+    Done,
+}
+
+impl Machine {
+    /// Goes on, until it must wait for something, or is over. `failure` is that of what it waited
+    /// for.
+    fn advance(mut self: Box<Self>, mut failure: Option<Error>) {
+        let session = self.session.take();
+        let _entered = session.as_ref().map(hook::Session::enter);
+        self.session = hook::session();
+        loop {
+            if let Some(error) = failure.take() {
+                let error = self.run.at(error);
+                return self.end(Err(error));
+            }
+            let mut events = Vec::new();
+            let events = match self.next(&mut events) {
+                Ok(Next::Done) => return self.end(Ok(())),
+                Ok(Next::Wait(events)) => events,
+                Err(error) => {
+                    // What was put on queues ends before this does.
+                    let gate = Gate::new(events.len(), Some(error));
+                    match gate.wait(self, events) {
+                        Some((machine, error)) => (self, failure) = (machine, error),
+                        None => return,
+                    }
+                    continue;
+                }
+            };
+            if let Err(error) = self.lane.driver().flush() {
+                self.lane.driver().context().keep_error(error);
+            }
+            match Gate::new(events.len(), None).wait(self, events) {
+                Some((machine, error)) => (self, failure) = (machine, error),
+                None => return,
+            }
+        }
+    }
+
+    fn end(self, outcome: Result<()>) {
+        let Self { run, lane, then, .. } = self;
+        run.owner.context().put_queue_back(Arc::clone(lane.driver()), None);
+        drop((run, lane));
+        then(outcome);
+    }
+
+    /// Puts on the queue what comes next. `events` gets what is there if that fails.
+    fn next(&mut self, events: &mut Vec<Event>) -> Result<Next> {
+        let run = Arc::clone(&self.run);
+        let is_over = matches!(self.stage, Stage::Last | Stage::Repeat(0));
+        if run.cancelled.load(Ordering::Relaxed) && !is_over {
+            return Err(Error::new(ErrorKind::Runtime, "the submission was cancelled")
+                .remedy("`Event::cancel` was called; submit the graph again"));
+        }
+        if let Some(flow) = &run.flow {
+            return self.tasks(flow);
+        }
+        match (self.stage, &run.decide) {
+            (Stage::Last, _) => Ok(Next::Done),
+            (Stage::Begin, Decide::Number(number)) => self.decided(*number, 0, events),
+            (Stage::Begin, Decide::Device { from, scalar }) => {
+                self.stage = Stage::Decide(0);
+                self.read(from, *scalar, events)?;
+                Ok(Next::Wait(std::mem::take(events)))
+            }
+            (Stage::Decide(iterations), Decide::Device { scalar, .. }) => {
+                if let Some((target, _)) = &self.target {
+                    self.value = target.to_vec()?;
+                }
+                let number = scalar.number(&self.value);
+                let number = match run.kind {
+                    ControlKind::Repeat => number.unwrap_or(0),
+                    ControlKind::While | ControlKind::If => number.map_or(1, |number| number.min(1)),
+                    ControlKind::Switch => number.unwrap_or(u64::MAX),
+                };
+                self.decided(number, iterations, events)
+            }
+            (Stage::Repeat(left), _) => self.repeat(left, events),
+            (Stage::Decide(_) | Stage::Tasks, _) => Err(Error::bug("a loop that is at no stage")),
+        }
+    }
+
+    /// Launches tasks, until all is done.
+    fn tasks(&mut self, flow: &Arc<Flow>) -> Result<Next> {
+        match self.stage {
+            Stage::Tasks if flow.is_done()? => return Ok(Next::Done),
+            Stage::Tasks => {}
+            _ => flow.begin(),
+        }
+        self.stage = Stage::Tasks;
+        let launched = submit_prepared(&self.lane, flow.launch(), std::iter::empty(), &[])?;
+        Ok(Next::Wait(vec![launched]))
+    }
+
+    /// A value is known, after so many iterations.
+    fn decided(&mut self, number: u64, iterations: u64, events: &mut Vec<Event>) -> Result<Next> {
+        let run = Arc::clone(&self.run);
+        let limit = run.max_iterations;
+        match run.kind {
+            ControlKind::Repeat if number > limit => Err(too_long(limit)),
+            ControlKind::Repeat => self.repeat(number, events),
+            ControlKind::While if number == 0 => Ok(Next::Done),
+            ControlKind::While if iterations >= limit => Err(too_long(limit)),
+            ControlKind::While => {
+                let (Some(body), Decide::Device { from, scalar }) = (run.bodies.first(), &run.decide) else {
+                    return Ok(Next::Done);
+                };
+                body.submit(&self.lane, None, events)?;
+                self.stage = Stage::Decide(iterations + 1);
+                self.read(from, *scalar, events)?;
+                Ok(Next::Wait(std::mem::take(events)))
+            }
+            ControlKind::If | ControlKind::Switch => {
+                let index = match run.kind {
+                    ControlKind::If => usize::from(number == 0),
+                    _ => usize::try_from(number).unwrap_or(usize::MAX),
+                };
+                let Some(body) = run.bodies.get(index) else { return Ok(Next::Done) };
+                self.stage = Stage::Last;
+                body.submit(&self.lane, None, events)?;
+                Ok(Next::Wait(std::mem::take(events)))
+            }
+        }
+    }
+
+    fn repeat(&mut self, left: u64, events: &mut Vec<Event>) -> Result<Next> {
+        let run = Arc::clone(&self.run);
+        let Some(body) = run.bodies.first().filter(|body| left > 0 && !body.parts.is_empty()) else {
+            return Ok(Next::Done);
+        };
+        let chunk = if body.is_one_sequence() { left.min(CHUNK) } else { 1 };
+        for _ in 0..chunk {
+            // Each waits for the one before it, so that the last one tells of all.
+            let before = events.pop();
+            body.submit(&self.lane, before.as_ref(), events)
+                .inspect_err(|_| events.extend(before.clone()))?;
+        }
+        self.stage = Stage::Repeat(left - chunk);
+        Ok(Next::Wait(std::mem::take(events)))
+    }
+
+    /// Reads the value, after events.
+    fn read(&mut self, from: &Block, scalar: Scalar, events: &mut Vec<Event>) -> Result<()> {
+        let to = match &self.target {
+            Some((_, sink)) => sink.clone(),
+            None => {
+                let target = HostTarget::<u8>::new(scalar.size_bytes())?;
+                let sink = target.sink();
+                self.target = Some((target, sink.clone()));
+                sink
+            }
+        };
+        let read = PreparedCommand::Read { from: from.clone(), to };
+        let event = submit_prepared(&self.lane, read, events.iter(), &[])?;
+        events.push(event);
+        Ok(())
+    }
+}
+
+/// Waits for events, with a machine that goes on then.
+struct Gate {
+    left: AtomicUsize,
+    place: Mutex<Place>,
+}
+
+#[derive(Default)]
+struct Place {
+    machine: Option<Box<Machine>>,
+    /// The failure of the first event that failed, and its number.
+    failure: Option<(usize, Error)>,
+}
+
+impl Gate {
+    fn new(events: usize, failure: Option<Error>) -> Arc<Self> {
+        let failure = failure.map(|error| (0, error));
+        let place = Mutex::new(Place { machine: None, failure });
+        Arc::new(Self { left: AtomicUsize::new(events + 1), place })
+    }
+
+    /// Gives the machine back if all have ended; else it goes on by itself.
+    fn wait(
+        self: &Arc<Self>,
+        machine: Box<Machine>,
+        events: Vec<Event>,
+    ) -> Option<(Box<Machine>, Option<Error>)> {
+        self.place.lock().machine = Some(machine);
+        for (number, event) in events.iter().enumerate() {
+            let gate = Arc::clone(self);
+            let over = event.when_over(move |outcome| {
+                if let Some((machine, failure)) = gate.ended(number + 1, outcome.err()) {
+                    machine.advance(failure);
+                }
+            });
+            if let Err(error) = over {
+                // The last one to end is still to come.
+                let _ = self.ended(number + 1, Some(error));
+            }
+        }
+        self.ended(usize::MAX, None)
+    }
+
+    /// One has ended. Gives the machine with the last one.
+    fn ended(&self, number: usize, error: Option<Error>) -> Option<(Box<Machine>, Option<Error>)> {
+        let mut place = self.place.lock();
+        if let Some(error) = error
+            && place.failure.as_ref().is_none_or(|(before, _)| number < *before)
+        {
+            place.failure = Some((number, error));
+        }
+        if self.left.fetch_sub(1, Ordering::AcqRel) > 1 {
+            return None;
+        }
+        let Place { machine, failure } = std::mem::take(&mut *place);
+        Some((machine?, failure.map(|(_, error)| error)))
+    }
+}

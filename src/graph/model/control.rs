@@ -1,0 +1,415 @@
+//! Loops and conditions: nodes that run graphs, as often as a number or a value of the device says.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::builder::NodeBuilder;
+use super::graph::Graph;
+use super::node::Node;
+use super::state::{GraphInner, Options};
+use crate::MakeError as _;
+use crate::command::{
+    Command, CommandKind, ControlBody, ControlFlow, ControlKind, ControlScalar, ControlValue, CopyFrom,
+    Count, GraphCommand,
+};
+use crate::graph::exec::options::Options as ExecOptions;
+use crate::graph::executable::handle::ExecutableGraph;
+use crate::graph::model::snapshot::Frozen;
+use crate::memory::buffer::Requirement;
+use crate::{Context, Device, Error, Queue, Result};
+
+mod sealed {
+    pub trait Sealed {
+        #[doc(hidden)]
+        #[allow(private_interfaces, reason = "of a sealed trait")]
+        fn body(self) -> std::sync::Arc<dyn super::ControlBody>;
+    }
+}
+
+/// What a loop or a condition runs: a [`Graph`], or an [`ExecutableGraph`]. `()` runs nothing.
+///
+/// The nodes and edges of a graph are those that it has when it becomes a body, and none may be
+/// added later. Values, ranges and commands are those of the time when the graph around it is
+/// finalized. An executable graph is copied as it is then, as a sub-graph is.
+pub trait Body: sealed::Sealed {}
+impl<B: sealed::Sealed> Body for B {}
+
+/// A graph that is a body, with as many nodes and edges as it had when it became one.
+struct GraphBody {
+    graph: Arc<GraphInner>,
+    nodes: usize,
+    edges: usize,
+    is_recording: bool,
+}
+
+/// Runs nothing.
+#[derive(Debug)]
+struct NoBody;
+
+#[allow(private_interfaces, reason = "of a sealed trait")]
+impl sealed::Sealed for &Graph {
+    fn body(self) -> Arc<dyn ControlBody> {
+        let graph = Arc::clone(self.inner());
+        let state = graph.state();
+        let (nodes, edges) = (state.dag.len(), state.dag.edges());
+        let is_recording = state.tracks.any_recording();
+        drop(state);
+        Arc::new(GraphBody { graph, nodes, edges, is_recording })
+    }
+}
+
+#[allow(private_interfaces, reason = "of a sealed trait")]
+impl sealed::Sealed for &ExecutableGraph {
+    fn body(self) -> Arc<dyn ControlBody> {
+        Arc::new(self.clone())
+    }
+}
+
+#[allow(private_interfaces, reason = "of a sealed trait")]
+impl sealed::Sealed for () {
+    fn body(self) -> Arc<dyn ControlBody> {
+        Arc::new(NoBody)
+    }
+}
+
+impl GraphBody {
+    fn check_unchanged(&self) -> Result<()> {
+        let state = self.graph.state();
+        if (state.dag.len(), state.dag.edges()) == (self.nodes, self.edges) {
+            return Ok(());
+        }
+        drop(state);
+        Err(self.graph.at(Error::invalid(
+            "nodes or edges were added to the graph after it had become the body of a loop or a condition",
+        )
+        .remedy("finish the body before you give it to `repeat`, `while_`, `if_` or `switch`")))
+    }
+}
+
+impl ControlBody for GraphBody {
+    fn id(&self) -> u64 {
+        self.graph.id()
+    }
+
+    fn requirements(&self) -> Vec<Arc<Requirement>> {
+        let state = self.graph.state();
+        let commands = state.dag.ids().filter_map(|node| state.dag.payload(node));
+        let commands: Vec<Arc<CommandKind>> = commands.map(|data| Arc::clone(&data.command)).collect();
+        drop(state);
+        commands.iter().flat_map(|command| command.requirements()).collect()
+    }
+
+    fn contains(&self, graph: u64) -> bool {
+        if self.graph.id() == graph {
+            return true;
+        }
+        let state = self.graph.state();
+        let flows: Vec<ControlFlow> = state
+            .dag
+            .ids()
+            .filter_map(|node| match &*state.dag.payload(node)?.command {
+                CommandKind::Control(flow) => Some(ControlFlow::clone(flow)),
+                _ => None,
+            })
+            .collect();
+        drop(state);
+        flows.iter().flat_map(|flow| &flow.bodies).any(|body| body.contains(graph))
+    }
+
+    fn check(&self, context: &Context, device: &Device) -> Result<()> {
+        if self.is_recording {
+            return Err(self
+                .graph
+                .at(Error::invalid("a queue records to the graph that was given to a loop or a condition")
+                    .remedy("end the recording first")));
+        }
+        if context == self.graph.context() && device == self.graph.device() {
+            return Ok(());
+        }
+        Err(self
+            .graph
+            .at(Error::invalid("the body is of another context or device than the graph around it")
+                .remedy("make both graphs for the same context and device")))
+    }
+
+    fn alone(&self, command: ControlFlow, queue: &Queue) -> Result<Arc<dyn GraphCommand>> {
+        alone(command, queue)
+    }
+}
+
+impl ControlBody for ExecutableGraph {
+    fn id(&self) -> u64 {
+        // Apart from those of graphs.
+        u64::MAX / 2 + 1 + ExecutableGraph::id(self)
+    }
+
+    fn requirements(&self) -> Vec<Arc<Requirement>> {
+        self.prepared().requirements.clone()
+    }
+
+    fn contains(&self, _: u64) -> bool {
+        false
+    }
+
+    fn check(&self, context: &Context, device: &Device) -> Result<()> {
+        let command: Arc<dyn GraphCommand> = Arc::clone(self.inner()) as Arc<dyn GraphCommand>;
+        command.check(context, device)
+    }
+
+    fn alone(&self, command: ControlFlow, queue: &Queue) -> Result<Arc<dyn GraphCommand>> {
+        alone(command, queue)
+    }
+}
+
+impl ControlBody for NoBody {
+    fn id(&self) -> u64 {
+        u64::MAX
+    }
+
+    fn requirements(&self) -> Vec<Arc<Requirement>> {
+        Vec::new()
+    }
+
+    fn contains(&self, _: u64) -> bool {
+        false
+    }
+
+    fn check(&self, _: &Context, _: &Device) -> Result<()> {
+        Ok(())
+    }
+
+    fn alone(&self, command: ControlFlow, queue: &Queue) -> Result<Arc<dyn GraphCommand>> {
+        alone(command, queue)
+    }
+}
+
+impl fmt::Debug for GraphBody {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.graph, f)
+    }
+}
+
+/// An executable graph of one node.
+fn alone(command: ControlFlow, queue: &Queue) -> Result<Arc<dyn GraphCommand>> {
+    let graph = Graph::builder(queue.context(), queue.device()).allow_device_globals().build()?;
+    graph.add(Command::from_parts(CommandKind::Control(Box::new(command)), Vec::new()))?;
+    let executable = graph.finalize()?;
+    Ok(Arc::clone(executable.inner()) as Arc<dyn GraphCommand>)
+}
+
+/// A body as an executable graph of its own.
+pub(in crate::graph) fn executable(
+    body: &Arc<dyn ControlBody>,
+    context: &Context,
+    device: &Device,
+    options: ExecOptions,
+) -> Result<ExecutableGraph> {
+    let any = Arc::clone(body) as Arc<dyn std::any::Any + Send + Sync>;
+    if let Some(body) = any.downcast_ref::<GraphBody>() {
+        body.check_unchanged()?;
+        let frozen = body.graph.freeze()?;
+        return ExecutableGraph::new(frozen, options).map_err(|error| body.graph.at(error));
+    }
+    let inner = GraphInner::new(
+        context.clone(),
+        device.clone(),
+        Options { check_cycles: true, device_globals: true },
+    );
+    let graph = Graph::of(Arc::new(inner));
+    if let Some(body) = any.downcast_ref::<ExecutableGraph>() {
+        graph.add(Command::graph(body))?;
+    }
+    ExecutableGraph::new(graph.inner().freeze()?, options)
+}
+
+/// A body as it is now, to compare it with another one.
+pub(in crate::graph) fn frozen(body: &Arc<dyn ControlBody>) -> Result<Option<Frozen>> {
+    let any = Arc::clone(body) as Arc<dyn std::any::Any + Send + Sync>;
+    any.downcast_ref::<GraphBody>().map(|body| body.graph.freeze()).transpose()
+}
+
+/// The nodes of a body, to be drawn.
+pub(in crate::graph) fn commands(body: &Arc<dyn ControlBody>) -> Vec<(Arc<CommandKind>, Vec<u32>)> {
+    let any = Arc::clone(body) as Arc<dyn std::any::Any + Send + Sync>;
+    if let Some(body) = any.downcast_ref::<ExecutableGraph>() {
+        let waits = |node: usize| body.layout().flat.waits(node).to_vec();
+        return body
+            .commands()
+            .into_iter()
+            .enumerate()
+            .map(|(node, command)| (command, waits(node)))
+            .collect();
+    }
+    match frozen(body) {
+        Ok(Some(frozen)) => {
+            let waits = |node: usize| frozen.predecessors.of(node as u32).to_vec();
+            frozen
+                .commands
+                .iter()
+                .enumerate()
+                .map(|(node, command)| (Arc::clone(command), waits(node)))
+                .collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+impl Command {
+    /// Runs a graph so many times, one after the other: see [`Graph::repeat`].
+    pub fn repeat(count: impl Count, body: impl Body) -> Self {
+        Self::control(ControlKind::Repeat, count.value(), vec![body.body()])
+    }
+
+    /// Runs a graph again and again, while a value of the device is not zero: see
+    /// [`Graph::while_`].
+    pub fn while_<M: CopyFrom<Element: ControlScalar>>(condition: &M, body: impl Body) -> Self {
+        Self::control(ControlKind::While, ControlValue::of(condition), vec![body.body()])
+    }
+
+    /// Runs a graph if a value of the device is not zero, or else another one: see [`Graph::if_`].
+    pub fn if_<M: CopyFrom<Element: ControlScalar>>(
+        condition: &M,
+        then: impl Body,
+        otherwise: impl Body,
+    ) -> Self {
+        Self::control(ControlKind::If, ControlValue::of(condition), vec![then.body(), otherwise.body()])
+    }
+
+    /// Runs one of several graphs, which a value of the device selects: see [`Graph::switch`].
+    pub fn switch<M: CopyFrom<Element: crate::ControlInteger>, B: Body>(
+        value: &M,
+        bodies: impl IntoIterator<Item = B>,
+    ) -> Self {
+        let bodies = bodies.into_iter().map(|body| body.body()).collect();
+        Self::control(ControlKind::Switch, ControlValue::of(value), bodies)
+    }
+}
+
+impl Graph {
+    /// Adds a loop that runs its body so many times, one after the other.
+    ///
+    /// The count is a number, a [`DynamicParameter`](crate::DynamicParameter) of this graph, or an
+    /// element of memory of the device, which is read when the loop begins.
+    ///
+    /// ```no_run
+    /// # mod kernels { oclave::include_kernels!("tests"); }
+    /// # use kernels::saxpy::saxpy;
+    /// # fn main() -> oclave::Result<()> {
+    /// use oclave::{Command, Context, Device, Graph, Queue};
+    ///
+    /// let queue = Queue::new(&Context::new(&Device::select()?)?)?;
+    /// let x = queue.context().alloc_device::<f32>(1024)?;
+    /// let y = queue.context().alloc_device::<f32>(1024)?;
+    /// let body = Graph::from_queue(&queue);
+    /// body.add(Command::parallel_for(1024, saxpy(2.0, &x, &y)))?;
+    /// let graph = Graph::from_queue(&queue);
+    /// let filled = graph.add(Command::fill(&y, 0.0))?;
+    /// graph.after(&filled).repeat(100, &body)?;
+    /// queue.submit_graph(&graph.finalize()?)?.wait()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Graph::add`]. [`Invalid`](crate::ErrorKind::Invalid) for a body of another context or
+    /// device, one that is or contains this graph, and one that a queue records to.
+    pub fn repeat(&self, count: impl Count, body: impl Body) -> Result<Node> {
+        self.add(Command::repeat(count, body))
+    }
+
+    /// Adds a loop that runs its body while a value is not zero. The value is looked at before each
+    /// iteration.
+    ///
+    /// The value is one element of USM, of a buffer by an accessor, or of a device global. Of memory
+    /// that is no buffer, let the loop depend on the nodes that write it before.
+    ///
+    /// A loop runs 2³² iterations at most; [`Command::max_iterations`] sets another limit.
+    ///
+    /// ```no_run
+    /// # use oclave::{Graph, Result, UsmSlice};
+    /// # fn f(graph: &Graph, residual: &UsmSlice<f32>, step: &Graph) -> Result<()> {
+    /// graph.while_(&residual.slice(0..=0)?, step)?; // the kernels of `step` set it to zero in the end
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Graph::repeat`]. Also for more than one element.
+    pub fn while_<M: CopyFrom<Element: ControlScalar>>(
+        &self,
+        condition: &M,
+        body: impl Body,
+    ) -> Result<Node> {
+        self.add(Command::while_(condition, body))
+    }
+
+    /// Adds a condition: one body runs if a value is not zero, else the other one. Either may be
+    /// `()`, which does nothing.
+    ///
+    /// # Errors
+    /// As [`Graph::while_`].
+    pub fn if_<M: CopyFrom<Element: ControlScalar>>(
+        &self,
+        condition: &M,
+        then: impl Body,
+        otherwise: impl Body,
+    ) -> Result<Node> {
+        self.add(Command::if_(condition, then, otherwise))
+    }
+
+    /// Adds a choice: a value of 0 runs the first body, 1 the second, and so on. Nothing runs for
+    /// other values.
+    ///
+    /// # Errors
+    /// As [`Graph::while_`]. Also without bodies.
+    pub fn switch<M: CopyFrom<Element: crate::ControlInteger>, B: Body>(
+        &self,
+        value: &M,
+        bodies: impl IntoIterator<Item = B>,
+    ) -> Result<Node> {
+        self.add(Command::switch(value, bodies))
+    }
+}
+
+impl NodeBuilder<'_> {
+    /// [`Graph::repeat`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn repeat(self, count: impl Count, body: impl Body) -> Result<Node> {
+        self.add(Command::repeat(count, body))
+    }
+
+    /// [`Graph::while_`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn while_<M: CopyFrom<Element: ControlScalar>>(self, condition: &M, body: impl Body) -> Result<Node> {
+        self.add(Command::while_(condition, body))
+    }
+
+    /// [`Graph::if_`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn if_<M: CopyFrom<Element: ControlScalar>>(
+        self,
+        condition: &M,
+        then: impl Body,
+        otherwise: impl Body,
+    ) -> Result<Node> {
+        self.add(Command::if_(condition, then, otherwise))
+    }
+
+    /// [`Graph::switch`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn switch<M: CopyFrom<Element: crate::ControlInteger>, B: Body>(
+        self,
+        value: &M,
+        bodies: impl IntoIterator<Item = B>,
+    ) -> Result<Node> {
+        self.add(Command::switch(value, bodies))
+    }
+}

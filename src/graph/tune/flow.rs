@@ -1,0 +1,579 @@
+//! Loops and conditions that the interpreter runs: one launch, which decides by itself.
+//!
+//! A [`Flow`] is a list of tasks with jumps, made of all bodies, nested ones included. It is made
+//! again when a body has changed. A launch stops when it has spent its budget, and goes on with the
+//! next one, so that none takes much longer than [`LAUNCH`].
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use oclave_image::passes::interpreter::{FlowEnd, FlowOp, FlowTask, FlowValue, TaskRecord};
+
+use super::background::Build;
+use super::survey::{Survey, Surveyed};
+use super::tuned::{InterpreterPolicy, MOST_WAITS, policy};
+use crate::MakeError as _;
+use crate::command::{
+    CommandKind, ControlFlow, ControlKind, ControlValue, GraphCommand, GraphPart, PreparedCommand, RunOn,
+};
+use crate::driver::event::Event;
+use crate::driver::run::Mode;
+use crate::driver::sequence::{NO_LABEL, Sequence};
+use crate::driver::step::Step;
+use crate::driver::sync::Mutex;
+use crate::driver::usm::Allocation;
+use crate::graph::exec::draft::{Draft, lost};
+use crate::graph::exec::options::Options;
+use crate::graph::plan::eligibility::{Candidate, Kind};
+use crate::graph::plan::unit::LONGEST_NS;
+use crate::memory::buffer::Requirement;
+use crate::program::{InterpreterProgram, TaskList};
+use crate::{Context, Device, Error, ErrorKind, Event as AnyEvent, Queue, Result};
+
+/// What a launch should take at most.
+const LAUNCH: Duration = Duration::from_millis(50);
+/// The budget of the first launch, in estimated nanoseconds: estimates may be far from the truth.
+const FIRST_BUDGET_NS: u64 = 5_000_000;
+/// What is estimated to take no longer in all runs in one launch, whatever it takes.
+const SHORT_NS: f64 = 20_000_000.0;
+/// A node that is estimated to cost more is launched, and the loop around it is decided by the host.
+const CAP_NS: f64 = 8000.0;
+/// Steps of a task, from which on a group runs it faster than a work-item.
+const SHARED_STEPS: f64 = 1024.0;
+/// What a task that jumps costs, in nanoseconds.
+const JUMP_NS: f64 = 10.0;
+/// Nodes that must run for an interpreter program to be worth its build.
+const FEW_RUNS: f64 = 64.0;
+/// How often loops are taken to run whose count nobody knows.
+const UNKNOWN_TRIPS: f64 = 100.0;
+
+/// A loop or a condition, with the nodes of its bodies in the order in which they run.
+pub(in crate::graph) struct FlowTree {
+    /// The graph that it is in, and its node there, for errors.
+    pub(in crate::graph) owner: (u64, u32),
+    pub(in crate::graph) flow: ControlFlow,
+    pub(in crate::graph) bodies: Vec<Vec<FlowNode>>,
+}
+
+pub(in crate::graph) enum FlowNode {
+    Command(u32, Arc<CommandKind>),
+    Control(FlowTree),
+}
+
+/// Whether the interpreter runs a loop or a condition, as far as is known.
+#[derive(Default)]
+pub(in crate::graph) enum FlowSlot {
+    #[default]
+    Unknown,
+    /// For a reason, as the bodies were after so many changes.
+    Never { reason: String, changes: u64 },
+    /// An interpreter program is being built.
+    Building(Build),
+    /// As the bodies were after so many changes.
+    Ready { flow: Arc<Flow>, changes: u64 },
+}
+
+/// A loop or a condition as tasks.
+pub(in crate::graph) struct Flow {
+    sequence: Mutex<Sequence>,
+    run: Arc<Mutex<Run>>,
+    memory: Vec<Arc<Allocation>>,
+    /// Tasks that may fail, and whose they are.
+    owners: Vec<(u64, FlowOwner)>,
+    /// Of all tasks together.
+    pub(in crate::graph) cost_ns: f64,
+    /// Whether a launch is known to do all of it.
+    is_short: bool,
+}
+
+/// A loop, as errors name it.
+#[derive(Debug, Clone)]
+struct FlowOwner {
+    graph: u64,
+    node: u32,
+    name: &'static str,
+    limit: u64,
+}
+
+/// Where the walk is.
+struct Run {
+    list: TaskList,
+    program: Arc<InterpreterProgram>,
+    next: u64,
+    budget_ns: u64,
+    began: Instant,
+}
+
+impl FlowSlot {
+    /// The tasks to run now, if the interpreter runs them. Looks at the nodes if anything has
+    /// changed.
+    pub(in crate::graph) fn current(
+        &mut self,
+        tree: impl FnOnce() -> Option<FlowTree>,
+        changes: u64,
+        queue: &Queue,
+        options: Options,
+    ) -> Result<Option<Arc<Flow>>> {
+        match self {
+            Self::Ready { flow, changes: of } if *of == changes => return Ok(Some(Arc::clone(flow))),
+            Self::Never { changes: of, .. } if *of == changes => return Ok(None),
+            Self::Building(build) if !build.is_over() => return Ok(None),
+            _ => {}
+        }
+        *self = match tree() {
+            Some(tree) => Self::of(&tree, changes, queue, options)?,
+            None => Self::never("its bodies are not known", changes),
+        };
+        Ok(match self {
+            Self::Ready { flow, .. } => Some(Arc::clone(flow)),
+            _ => None,
+        })
+    }
+
+    /// Why nodes are launched.
+    pub(in crate::graph) fn reason(&self) -> Option<&str> {
+        match self {
+            Self::Unknown => Some("it was not submitted yet"),
+            Self::Never { reason, .. } => Some(reason),
+            Self::Building(_) => Some("its interpreter program is being built"),
+            Self::Ready { .. } => None,
+        }
+    }
+
+    pub(in crate::graph) fn flow(&self) -> Option<&Arc<Flow>> {
+        match self {
+            Self::Ready { flow, .. } => Some(flow),
+            _ => None,
+        }
+    }
+
+    fn never(reason: &str, changes: u64) -> Self {
+        Self::Never { reason: reason.to_owned(), changes }
+    }
+
+    fn of(tree: &FlowTree, changes: u64, queue: &Queue, options: Options) -> Result<Self> {
+        let policy = policy(queue, options);
+        match policy {
+            InterpreterPolicy::Never(reason) => return Ok(Self::never(reason, changes)),
+            InterpreterPolicy::Faster if tree.runs() < FEW_RUNS => {
+                return Ok(Self::never("it runs few nodes", changes));
+            }
+            InterpreterPolicy::Faster | InterpreterPolicy::Always => {}
+        }
+        let mut commands = Vec::new();
+        tree.commands(&mut commands);
+        let mut waits = if options.wait_for_interpreter { MOST_WAITS } else { 0 };
+        let survey = loop {
+            let all = commands.iter().map(|(origin, command)| (*origin, &***command));
+            match Survey::of(queue, all, true, true)? {
+                Surveyed::Ready(survey) => break survey,
+                Surveyed::Building(build) if waits > 0 => {
+                    waits -= 1;
+                    build.wait();
+                }
+                Surveyed::Building(build) => return Ok(Self::Building(build)),
+                Surveyed::FirstRequest => return Ok(Self::Unknown),
+            }
+        };
+        let program = match one_program(&survey, policy == InterpreterPolicy::Always) {
+            Ok(program) => program,
+            Err(reason) => return Ok(Self::never(&reason, changes)),
+        };
+        let mut writer = Writer {
+            queue,
+            items: Vec::new(),
+            owners: Vec::new(),
+            memory: Vec::new(),
+            cost_ns: 0.0,
+            all_ns: 0.0,
+            total_ns: 0.0,
+        };
+        let mut candidates = survey.candidates.nodes.iter();
+        if let Err(reason) = writer.control(tree, &mut candidates)? {
+            return Ok(Self::never(&reason, changes));
+        }
+        let flow = writer.finish(program)?;
+        Ok(Self::Ready { flow: Arc::new(flow), changes })
+    }
+}
+
+/// The program that all nodes run with.
+///
+/// # Errors
+/// The reason why they are not one list.
+fn one_program(survey: &Survey, always: bool) -> Result<Arc<InterpreterProgram>, String> {
+    let candidates = &survey.candidates;
+    let refused = candidates.nodes.iter().find_map(|node| match node.kind {
+        Kind::Standalone(reason) => {
+            Some(candidates.reasons.get(reason as usize).cloned().unwrap_or_default())
+        }
+        Kind::Of(_, Some(_)) => Some("a kernel shares local memory in work-groups".to_owned()),
+        _ if !node.is_small(if always { f64::INFINITY } else { CAP_NS }) => {
+            Some("a node is faster when it is launched".to_owned())
+        }
+        _ => None,
+    });
+    if let Some(reason) = refused {
+        return Err(reason);
+    }
+    let program = match survey.programs.as_slice() {
+        [program] => program,
+        [] => return Err("there is no kernel".to_owned()),
+        _ => return Err("its kernels are of several programs".to_owned()),
+    };
+    if !program.has_flow() {
+        return Err("the interpreter for devices with wide groups has no jumps".to_owned());
+    }
+    let kernels = candidates.nodes.iter().filter(|node| node.kind != Kind::Nothing);
+    let (count, steps) = kernels.fold((0.0, 0.0), |(count, steps), node| (count + 1.0, steps + node.steps));
+    if !always && !program.is_serial() && steps > SHARED_STEPS * count {
+        return Err("its nodes are faster when work-items run side by side".to_owned());
+    }
+    Ok(Arc::clone(program))
+}
+
+impl FlowTree {
+    /// About how many nodes run in all.
+    fn runs(&self) -> f64 {
+        let trips = match (self.flow.kind, &self.flow.value) {
+            (ControlKind::If | ControlKind::Switch, _) => 1.0,
+            (ControlKind::Repeat, ControlValue::Number(number)) => *number as f64,
+            _ => UNKNOWN_TRIPS,
+        };
+        let nodes = self.bodies.iter().flatten().map(|node| match node {
+            FlowNode::Command(..) => 1.0,
+            FlowNode::Control(tree) => tree.runs(),
+        });
+        trips * nodes.sum::<f64>()
+    }
+
+    fn commands<'t>(&'t self, all: &mut Vec<(u32, &'t Arc<CommandKind>)>) {
+        for node in self.bodies.iter().flatten() {
+            match node {
+                FlowNode::Command(origin, command) => all.push((*origin, command)),
+                FlowNode::Control(tree) => tree.commands(all),
+            }
+        }
+    }
+}
+
+enum Item<'t> {
+    Task(u32, &'t Arc<CommandKind>),
+    Flow(FlowTask),
+}
+
+/// Writes a list, in two steps: its memory is made when it is known how many tasks there are.
+struct Writer<'t> {
+    queue: &'t Queue,
+    items: Vec<Item<'t>>,
+    owners: Vec<(u64, FlowOwner)>,
+    memory: Vec<Arc<Allocation>>,
+    /// Of the innermost loop, inner loops left out.
+    cost_ns: f64,
+    all_ns: f64,
+    /// All that may run, each node as often as it may; infinite where nobody knows.
+    total_ns: f64,
+}
+
+/// What a task does that needs nothing else.
+const PLAIN: FlowTask = FlowTask {
+    op: FlowOp::Jump,
+    target: 0,
+    value: FlowValue { address: 0, mask: 0, sign: 0 },
+    limit: u64::MAX,
+    constant: 0,
+    cost: 0,
+};
+
+impl<'t> Writer<'t> {
+    fn here(&self) -> u64 {
+        self.items.len() as u64
+    }
+
+    fn push(&mut self, task: FlowTask) -> usize {
+        self.cost_ns += JUMP_NS;
+        self.total_ns += JUMP_NS;
+        self.items.push(Item::Flow(task));
+        self.items.len() - 1
+    }
+
+    fn set_target(&mut self, at: usize, to: u64) {
+        if let Some(Item::Flow(task)) = self.items.get_mut(at) {
+            task.target = to;
+        }
+    }
+
+    /// Adds a loop or a condition.
+    ///
+    /// # Errors
+    /// When memory cannot be looked up; and inside, the reason why the interpreter cannot run it.
+    fn control<'c>(
+        &mut self,
+        tree: &'t FlowTree,
+        candidates: &mut impl Iterator<Item = &'c Candidate>,
+    ) -> Result<Result<(), String>> {
+        let FlowTree { owner: (graph, node), flow, bodies } = tree;
+        let owner = FlowOwner { graph: *graph, node: *node, name: flow.name(), limit: flow.max_iterations };
+        let (value, constant) = match &flow.value {
+            ControlValue::Number(number) => (FlowValue::default(), *number),
+            ControlValue::Parameter { value, .. } => (FlowValue::default(), *value),
+            ControlValue::Device { from, scalar } => {
+                let block = from.clone().into_block(self.queue)?;
+                let address = block.region.address();
+                if !address.is_multiple_of(scalar.size_bytes() as u64) {
+                    return Ok(Err("what it decides by is not aligned".to_owned()));
+                }
+                self.memory.push(Arc::clone(block.region.allocation()));
+                let (mask, sign) = scalar.bits();
+                (FlowValue { address, mask, sign }, 0)
+            }
+        };
+        match flow.kind {
+            ControlKind::While | ControlKind::Repeat => {
+                let set = match flow.kind {
+                    ControlKind::While => FlowTask { op: FlowOp::Set, ..PLAIN },
+                    _ => FlowTask { op: FlowOp::Set, value, constant, limit: flow.max_iterations, ..PLAIN },
+                };
+                let set = self.push(set);
+                let around = std::mem::take(&mut self.cost_ns);
+                let before_ns = std::mem::take(&mut self.total_ns);
+                let head = self.here();
+                self.set_target(set, head);
+                let first = match flow.kind {
+                    ControlKind::While => {
+                        FlowTask { op: FlowOp::Test, value, limit: flow.max_iterations, ..PLAIN }
+                    }
+                    _ => FlowTask { op: FlowOp::Loop, ..PLAIN },
+                };
+                let first = self.push(first);
+                self.owners.extend([(set as u64, owner.clone()), (first as u64, owner)]);
+                for body in bodies {
+                    if let Err(reason) = self.body(body, candidates)? {
+                        return Ok(Err(reason));
+                    }
+                }
+                if self.cost_ns > LONGEST_NS {
+                    return Ok(Err("an iteration takes too long for one launch".to_owned()));
+                }
+                let cost = (self.cost_ns + JUMP_NS).ceil() as u64;
+                self.push(FlowTask { target: head, cost, ..PLAIN });
+                let end = self.here();
+                self.set_target(first, end);
+                self.all_ns += self.cost_ns;
+                self.cost_ns = around;
+                let is_known = flow.kind == ControlKind::Repeat && value == FlowValue::default();
+                let trips = match is_known && constant <= flow.max_iterations {
+                    true => constant as f64,
+                    false => f64::INFINITY,
+                };
+                self.total_ns = before_ns + trips * self.total_ns;
+            }
+            ControlKind::If => {
+                let test = self.push(FlowTask { op: FlowOp::Test, value, ..PLAIN });
+                let mut ends = Vec::new();
+                for (number, body) in bodies.iter().enumerate() {
+                    if number == 1 {
+                        let otherwise = self.here();
+                        self.set_target(test, otherwise);
+                    }
+                    if let Err(reason) = self.body(body, candidates)? {
+                        return Ok(Err(reason));
+                    }
+                    ends.push(self.push(PLAIN));
+                }
+                let end = self.here();
+                ends.into_iter().for_each(|jump| self.set_target(jump, end));
+            }
+            ControlKind::Switch => {
+                let limit = bodies.len() as u64;
+                let switch = self.push(FlowTask { op: FlowOp::Switch, value, limit, ..PLAIN });
+                let jumps: Vec<usize> = bodies.iter().map(|_| self.push(PLAIN)).collect();
+                let mut ends = vec![switch];
+                for (jump, body) in jumps.into_iter().zip(bodies) {
+                    let begin = self.here();
+                    self.set_target(jump, begin);
+                    if let Err(reason) = self.body(body, candidates)? {
+                        return Ok(Err(reason));
+                    }
+                    ends.push(self.push(PLAIN));
+                }
+                let end = self.here();
+                ends.into_iter().for_each(|jump| self.set_target(jump, end));
+            }
+        }
+        Ok(Ok(()))
+    }
+
+    fn body<'c>(
+        &mut self,
+        nodes: &'t [FlowNode],
+        candidates: &mut impl Iterator<Item = &'c Candidate>,
+    ) -> Result<Result<(), String>> {
+        for node in nodes {
+            match node {
+                FlowNode::Command(origin, command) => {
+                    let candidate = candidates.next().copied().unwrap_or(Candidate::NOTHING);
+                    if candidate.kind != Kind::Nothing {
+                        self.cost_ns += candidate.cost_ns();
+                        self.total_ns += candidate.cost_ns();
+                        self.items.push(Item::Task(*origin, command));
+                    }
+                }
+                FlowNode::Control(tree) => {
+                    if let Err(reason) = self.control(tree, candidates)? {
+                        return Ok(Err(reason));
+                    }
+                }
+            }
+        }
+        Ok(Ok(()))
+    }
+
+    /// The list, with its memory.
+    fn finish(mut self, program: Arc<InterpreterProgram>) -> Result<Flow> {
+        // What a launch writes is behind the last task.
+        let mut list = TaskList::new(self.items.len() + 1);
+        let mut sequence = Sequence::new(self.queue.context().driver(), self.queue.device());
+        let mut scratch = Vec::new();
+        for (index, item) in self.items.iter().enumerate() {
+            match item {
+                Item::Task(origin, command) => {
+                    let named = |error: Error| error.at(format!("node {origin}"));
+                    let draft = Draft::of(&program, command, self.queue, &mut scratch).map_err(named)?;
+                    let Some(draft) = draft else { continue };
+                    let kernel = program.layout().kernel(draft.record.kernel).ok_or_else(lost)?;
+                    let block = list.add_block(kernel);
+                    list.write(block, &scratch)?;
+                    list.set(index, &TaskRecord { arguments: block as u64, ..draft.record })?;
+                    self.memory.extend(draft.memory);
+                }
+                Item::Flow(task) => list.set_flow(index, &program.layout().flow(task).ok_or_else(lost)?)?,
+            }
+        }
+        self.memory.sort_by_key(|memory| Arc::as_ptr(memory).addr());
+        self.memory.dedup_by(|a, b| Arc::ptr_eq(a, b));
+        self.memory.iter().try_for_each(|memory| sequence.keep(memory))?;
+        let is_short = self.total_ns <= SHORT_NS;
+        let budget_ns = if is_short { u64::MAX } else { FIRST_BUDGET_NS };
+        let run = Run { list, program, next: 0, budget_ns, began: Instant::now() };
+        let run = Arc::new(Mutex::new(run));
+        let walk = Arc::clone(&run);
+        let step = Step::other(
+            Vec::new(),
+            Box::new(move |queue, after, _| {
+                let mut run = walk.lock();
+                let Run { list, program, next, budget_ns, began } = &mut *run;
+                if *next == 0 {
+                    list.prepare(queue.context(), queue.device())?;
+                }
+                *began = Instant::now();
+                list.launch_flow(program, queue, [*next, *budget_ns], after)
+            }),
+        );
+        sequence.push(step, &[], NO_LABEL)?;
+        let cost_ns = self.all_ns + self.cost_ns;
+        let (memory, owners, sequence) = (self.memory, self.owners, Mutex::new(sequence));
+        Ok(Flow { sequence, run, memory, owners, cost_ns, is_short })
+    }
+}
+
+impl Flow {
+    /// What its tasks use.
+    pub(in crate::graph) fn memory(&self) -> &[Arc<Allocation>] {
+        &self.memory
+    }
+
+    /// The next launch begins at the beginning.
+    pub(in crate::graph) fn begin(&self) {
+        self.run.lock().next = 0;
+    }
+
+    /// Whether one launch does all of it, and no loop can come to its limit: then nobody must look
+    /// how it ended.
+    pub(in crate::graph) fn is_short(&self) -> bool {
+        self.is_short
+    }
+
+    /// A launch, which runs tasks until all is done, or the budget is spent. The one before has
+    /// ended.
+    pub(in crate::graph) fn launch(self: &Arc<Self>) -> PreparedCommand {
+        let graph = Arc::clone(self) as Arc<dyn GraphCommand>;
+        PreparedCommand::Part(GraphPart::new(graph, 0, None))
+    }
+
+    /// Whether all is done. The last launch has ended.
+    ///
+    /// # Errors
+    /// When a loop came to its limit, with its node.
+    pub(in crate::graph) fn is_done(&self) -> Result<bool> {
+        let mut run = self.run.lock();
+        match run.list.end()? {
+            FlowEnd::Done => Ok(true),
+            FlowEnd::GoOn(next) => {
+                run.next = next;
+                // As far as estimates are wrong.
+                let took = run.began.elapsed().max(Duration::from_micros(1));
+                let factor = (LAUNCH.as_secs_f64() / took.as_secs_f64()).clamp(0.1, 10.0);
+                run.budget_ns = ((run.budget_ns as f64 * factor) as u64).max(1);
+                Ok(false)
+            }
+            FlowEnd::Limit(task) => {
+                let owner = self.owners.iter().find(|(own, _)| *own == task).map(|(_, owner)| owner);
+                Err(owner.map_or_else(lost, FlowOwner::limit_reached))
+            }
+        }
+    }
+}
+
+/// As the only part of a graph.
+impl GraphCommand for Flow {
+    fn id(&self) -> u64 {
+        u64::MAX
+    }
+
+    fn requirements(&self) -> Vec<Arc<Requirement>> {
+        Vec::new()
+    }
+
+    fn check(&self, _: &Context, _: &Device) -> Result<()> {
+        Ok(())
+    }
+
+    fn submit(self: Arc<Self>, _: &Queue, _: &[&AnyEvent], _: &[&AnyEvent]) -> Result<AnyEvent> {
+        Err(Error::bug("tasks of a loop were submitted as a graph"))
+    }
+
+    fn part_memory(self: Arc<Self>, _: usize) -> Vec<Arc<Allocation>> {
+        self.memory.clone()
+    }
+
+    fn run_part(self: Arc<Self>, _: usize, _: u64, on: RunOn<'_>) -> Result<Event> {
+        let sequence = self.sequence.lock();
+        on.queue.run(&sequence, 0..1, on.after, Mode { measure: false, held: on.held })
+    }
+
+    fn end_part(self: Arc<Self>, _: usize) {}
+}
+
+impl fmt::Debug for Flow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Flow({} owners)", self.owners.len())
+    }
+}
+
+impl FlowOwner {
+    fn limit_reached(&self) -> Error {
+        let Self { graph, node, name, limit } = self;
+        too_long(*limit).at(format!("{name} node {node}")).at(format!("graph {graph}"))
+    }
+}
+
+/// The error of a loop that would run longer.
+pub(in crate::graph) fn too_long(limit: u64) -> Error {
+    Error::new(
+        ErrorKind::Runtime,
+        format!("the loop would run more than {limit} iterations, which is its limit"),
+    )
+    .remedy("set another limit with `Command::max_iterations`, or look why the loop does not end")
+}

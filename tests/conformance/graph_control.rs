@@ -1,0 +1,821 @@
+//! Loops and conditions: CF.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use oclave::{
+    Buffer, Command, Context, Detail, DynamicParameter, ErrorKind, ExecutableGraph, Graph, KernelPointerMut,
+    NodeType, Queue, UsmSlice, usm,
+};
+
+use super::graph_support::{Way, advance_by, edges, ways};
+use super::kernels::buffers::{advance, advance_late, combine, keep_low};
+use super::kernels::globals_define;
+
+type Values = UsmSlice<u32, usm::DeviceOnly>;
+
+/// One less.
+fn count_down(value: impl KernelPointerMut<u32>) -> Command {
+    Command::parallel_for(1, advance(value, 1, u32::MAX))
+}
+
+/// A graph of commands, one behind the other.
+fn chain(way: &Way, commands: impl IntoIterator<Item = Command>) -> Graph {
+    let graph = way.graph();
+    commands.into_iter().for_each(|command| drop(graph.after_all_leaves().add(command).unwrap()));
+    graph
+}
+
+fn updatable(way: &Way, graph: &Graph) -> ExecutableGraph {
+    graph.finalizer().updatable().strategy(way.strategy).finalize().unwrap()
+}
+
+fn submit(way: &Way, executable: &ExecutableGraph) {
+    way.queue.submit_graph(executable).unwrap().wait().unwrap();
+}
+
+fn read(way: &Way, values: &Values) -> Vec<u32> {
+    way.queue.read(values).unwrap()
+}
+
+/// `times` times ·3 + 1.
+fn advanced(mut value: u32, times: u32) -> u32 {
+    (0..times).for_each(|_| value = value.wrapping_mul(3).wrapping_add(1));
+    value
+}
+
+#[test]
+fn cf_rep_001_a_number_of_times() {
+    for way in ways() {
+        for count in [0_u32, 1, 2, 100, 1000] {
+            let values = way.device(&[1_u32; 8]);
+            let body = chain(&way, [advance_by(&values, 3, 0), advance_by(&values, 1, 1)]);
+            let graph = way.graph();
+            let node = graph.repeat(count, &body).unwrap();
+            assert_eq!(node.node_type(), NodeType::Repeat);
+            graph.after(&node).add(advance_by(&values, 1, 7)).unwrap();
+            let executable = way.finalize(&graph);
+            submit(&way, &executable);
+            let expected = advanced(1, count).wrapping_add(7);
+            assert_eq!(read(&way, &values), [expected; 8], "{count} times");
+            submit(&way, &executable);
+            assert_eq!(read(&way, &values), [advanced(expected, count).wrapping_add(7); 8], "{count} times");
+        }
+    }
+}
+
+#[test]
+fn cf_rep_002_the_count_is_a_parameter() {
+    for way in ways() {
+        let values = way.device(&[1_u32; 8]);
+        let body = chain(&way, [advance_by(&values, 1, 1)]);
+        let graph = way.graph();
+        let count = DynamicParameter::new(&graph, 3_i32);
+        let node = graph.repeat(&count, &body).unwrap();
+        let executable = updatable(&way, &graph);
+        submit(&way, &executable);
+        assert_eq!(read(&way, &values), [4; 8]);
+        executable.set(&count, 10).unwrap();
+        submit(&way, &executable);
+        assert_eq!(read(&way, &values), [14; 8]);
+        executable.set(&count, -1).unwrap();
+        submit(&way, &executable);
+        assert_eq!(read(&way, &values), [14; 8]);
+        // Another count in the place of the parameter.
+        node.update_command(Command::repeat(2, &body)).unwrap();
+        executable.update(&node).unwrap();
+        submit(&way, &executable);
+        assert_eq!(read(&way, &values), [16; 8]);
+    }
+}
+
+#[test]
+fn cf_rep_003_the_count_is_in_memory() {
+    for way in ways() {
+        let values = way.device(&[1_u32; 8]);
+        let count = way.device(&[9_i64, 5]);
+        let body = chain(&way, [advance_by(&values, 1, 1)]);
+        let graph = way.graph();
+        graph.repeat(&count.slice(1..=1).unwrap(), &body).unwrap();
+        let executable = way.finalize(&graph);
+        for (number, expected) in [(5_i64, 6), (0, 6), (-4, 6), (1, 7)] {
+            way.queue.write(&count, &[9, number]).unwrap();
+            submit(&way, &executable);
+            assert_eq!(read(&way, &values), [expected; 8], "{number}");
+        }
+    }
+}
+
+#[test]
+fn cf_whl_001_a_condition_in_usm() {
+    for way in ways() {
+        let values = way.device(&[1_u32; 8]);
+        let left = way.device(&[0_u32]);
+        let body = chain(&way, [advance_by(&values, 3, 1), count_down(&left)]);
+        let graph = way.graph();
+        let node = graph.while_(&left, &body).unwrap();
+        assert_eq!(node.node_type(), NodeType::While);
+        graph.after(&node).add(advance_by(&values, 1, 7)).unwrap();
+        let executable = way.finalize(&graph);
+        let mut expected = 1;
+        // Zero iterations, and many.
+        for count in [0, 1, 3, 300] {
+            way.queue.write(&left, &[count]).unwrap();
+            submit(&way, &executable);
+            expected = advanced(expected, count).wrapping_add(7);
+            assert_eq!(read(&way, &values), [expected; 8], "{count} times");
+            assert_eq!(read(&way, &left), [0]);
+        }
+    }
+}
+
+#[test]
+fn cf_whl_002_a_condition_in_a_buffer_and_edges_by_accessors() {
+    for way in ways() {
+        let left = Buffer::<u32>::from_vec(vec![0, 4, 0]).unwrap();
+        let values = Buffer::<u32>::from_vec(vec![1; 8]).unwrap();
+        let body = chain(
+            &way,
+            [advance_by(values.read_write(), 3, 1), count_down(left.read_write().slice(1..2).unwrap())],
+        );
+        let graph = way.graph();
+        // Nothing but the accessors of the body says what comes first.
+        graph.add(advance_by(values.read_write(), 1, 1)).unwrap();
+        graph.while_(&left.read().slice(1..2).unwrap(), &body).unwrap();
+        graph.add(advance_by(values.read_write(), 1, 5)).unwrap();
+        graph.add(count_down(left.read_write().slice(0..1).unwrap())).unwrap();
+        assert_eq!(edges(&graph), [vec![], vec![0], vec![1], vec![]]);
+        let executable = way.finalize(&graph);
+        submit(&way, &executable);
+        assert_eq!(*values.host_read().unwrap(), [advanced(2, 4) + 5; 8]);
+        assert_eq!(*left.host_read().unwrap(), [u32::MAX, 0, 0]);
+    }
+}
+
+#[test]
+fn cf_whl_003_a_condition_in_a_device_global() {
+    for way in ways() {
+        let way = way.alone();
+        let counter = &globals_define::COUNTER;
+        way.queue.write(counter, &4).unwrap();
+        let values = way.device(&[1_u32; 8]);
+        let body =
+            chain(&way, [advance_by(&values, 3, 1), Command::single_task(globals_define::count_up(-1))]);
+        let graph = way.graph();
+        graph.while_(counter, &body).unwrap();
+        let executable = way.finalize(&graph);
+        submit(&way, &executable);
+        assert_eq!(read(&way, &values), [advanced(1, 4); 8]);
+        assert_eq!(way.queue.read(counter).unwrap(), 0);
+    }
+}
+
+#[test]
+fn cf_if_001_either_body_or_none() {
+    for way in ways() {
+        let values = way.device(&[1_u32; 8]);
+        let flag = way.device(&[0.0_f32]);
+        let then = chain(&way, [advance_by(&values, 1, 10), advance_by(&values, 2, 0)]);
+        let otherwise = chain(&way, [advance_by(&values, 1, 1)]);
+        let both = way.graph();
+        assert_eq!(both.if_(&flag, &then, &otherwise).unwrap().node_type(), NodeType::If);
+        let one = way.graph();
+        one.if_(&flag, &then, ()).unwrap();
+        let other = way.graph();
+        other.if_(&flag, (), &otherwise).unwrap();
+        let executables = [both, one, other].map(|graph| way.finalize(&graph));
+        for (value, expected) in
+            [(0.5_f32, [22, 22, 1]), (0.0, [2, 1, 2]), (-0.0, [2, 1, 2]), (-3.0, [22, 22, 1])]
+        {
+            way.queue.write(&flag, &[value]).unwrap();
+            for (executable, expected) in executables.iter().zip(expected) {
+                way.queue.fill(&values, 1).unwrap().wait().unwrap();
+                submit(&way, executable);
+                assert_eq!(read(&way, &values), [expected; 8], "{value}");
+            }
+        }
+    }
+}
+
+#[test]
+fn cf_swt_001_one_of_several_bodies() {
+    for way in ways() {
+        let values = way.device(&[1_u32; 8]);
+        let which = way.device(&[0_i32]);
+        let bodies: Vec<Graph> = (0..4).map(|n| chain(&way, [advance_by(&values, 1, 10 * n + 10)])).collect();
+        let graph = way.graph();
+        assert_eq!(graph.switch(&which, &bodies).unwrap().node_type(), NodeType::Switch);
+        let executable = way.finalize(&graph);
+        for (value, expected) in [(0, 11), (1, 21), (3, 41), (4, 1), (-1, 1), (i32::MAX, 1)] {
+            way.queue.write(&which, &[value]).unwrap();
+            way.queue.fill(&values, 1).unwrap().wait().unwrap();
+            submit(&way, &executable);
+            assert_eq!(read(&way, &values), [expected; 8], "{value}");
+        }
+    }
+}
+
+#[test]
+fn cf_nst_001_loops_in_loops_in_conditions() {
+    for way in ways() {
+        let values = way.device(&[1_u32; 8]);
+        let (outer, flag) = (way.device(&[3_u32]), way.device(&[1_u8]));
+        let innermost = chain(&way, [advance_by(&values, 1, 1)]);
+        // Two of three rounds are even: outer is 3, 2, 1.
+        let odd = way.device(&[0_u32]);
+        let if_odd = chain(&way, [advance_by(&values, 1, 1000)]);
+        let middle = way.graph();
+        let first = middle.repeat(5, &innermost).unwrap();
+        let copied = middle.after(&first).add(Command::copy(&outer, &odd)).unwrap();
+        let one = middle.after(&copied).add(Command::parallel_for(1, advance(&odd, 1, u32::MAX))).unwrap();
+        // Nothing happens where one is left.
+        let inner = middle.after(&one).if_(&odd, &if_odd, ()).unwrap();
+        middle.after(&inner).add(count_down(&outer)).unwrap();
+        let looped = way.graph();
+        looped.while_(&outer, &middle).unwrap();
+        let graph = way.graph();
+        graph.if_(&flag, &looped, ()).unwrap();
+        submit(&way, &way.finalize(&graph));
+        assert_eq!(read(&way, &values), [1 + 15 + 2000; 8]);
+    }
+}
+
+#[test]
+fn cf_nst_002_bodies_with_every_kind_of_node() {
+    for way in ways() {
+        let values = way.device(&[1_u32; 8]);
+        let other = way.device(&[0_u32; 8]);
+        let calls = Arc::new(AtomicU32::new(0));
+        let (seen, sub) = (Arc::clone(&calls), chain(&way, [advance_by(&values, 1, 1)]));
+        let body = way.graph();
+        let first = body
+            .add(Command::host_task(move || {
+                seen.fetch_add(1, Ordering::Relaxed);
+            }))
+            .unwrap();
+        let second = body.after(&first).add(&way.finalize(&sub)).unwrap();
+        let third = body.after(&second).add(Command::copy(&values, &other)).unwrap();
+        let fourth = body.after(&third).add(Command::write(&values.slice(0..=0).unwrap(), 40_u32)).unwrap();
+        body.after(&fourth).add(Command::parallel_for(8, combine(&other, &values, 1))).unwrap();
+        let graph = way.graph();
+        graph.repeat(3, &body).unwrap();
+        // A body that is an executable.
+        graph.after_all_leaves().repeat(2, &way.finalize(&sub)).unwrap();
+        // A graph with loops as a sub-graph.
+        let around = way.graph();
+        around.add(&way.finalize(&graph)).unwrap();
+        submit(&way, &way.finalize(&around));
+        assert_eq!(calls.load(Ordering::Relaxed), 3);
+        let (mut first, mut rest) = (1_u32, 1_u32);
+        for _ in 0..3 {
+            first = 40 + first + 1;
+            rest = 2 * (rest + 1);
+        }
+        assert_eq!(read(&way, &values), [[first + 2].as_slice(), &[rest + 2; 7]].concat());
+    }
+}
+
+#[test]
+fn cf_lim_001_a_loop_that_does_not_end_fails() {
+    for way in ways() {
+        let values = way.device(&[1_u32; 8]);
+        let left = way.device(&[1_u32]);
+        let body = chain(&way, [advance_by(&values, 1, 1)]);
+        let graph = way.graph();
+        let first = graph.add(advance_by(&values, 1, 0)).unwrap();
+        graph.after(&first).add(Command::while_(&left, &body).max_iterations(50)).unwrap();
+        let executable = way.finalize(&graph);
+        let error = way.queue.submit_graph(&executable).unwrap().wait().unwrap_err();
+        let text = format!("{error:#}");
+        assert!(
+            text.contains("while node 1") && text.contains("50 iterations, which is its limit"),
+            "{text}"
+        );
+        assert_eq!(error.kind(), ErrorKind::Runtime, "{text}");
+        assert_eq!(read(&way, &values), [51; 8]);
+        // The next submission runs.
+        way.queue.write(&left, &[0]).unwrap();
+        submit(&way, &executable);
+        assert_eq!(read(&way, &values), [51; 8]);
+    }
+}
+
+#[test]
+fn cf_lim_002_a_count_beyond_the_limit_fails() {
+    for way in ways() {
+        let values = way.device(&[1_u32; 8]);
+        let count = way.device(&[7_u16]);
+        let body = chain(&way, [advance_by(&values, 1, 1)]);
+        for command in [Command::repeat(7, &body), Command::repeat(&count, &body)] {
+            let graph = way.graph();
+            graph.add(command.clone().max_iterations(7)).unwrap();
+            submit(&way, &way.finalize(&graph));
+            let graph = way.graph();
+            graph.add(command.max_iterations(6)).unwrap();
+            let error = way.queue.submit_graph(&way.finalize(&graph)).unwrap().wait().unwrap_err();
+            assert!(format!("{error:#}").contains("repeat node 0"), "{error:#}");
+        }
+        assert_eq!(read(&way, &values), [15; 8]);
+    }
+}
+
+#[test]
+fn cf_upd_001_nodes_and_parameters_of_bodies() {
+    for way in ways() {
+        let values = way.device(&[0_u32; 8]);
+        let innermost = way.graph();
+        let addend = DynamicParameter::new(&innermost, 1_u32);
+        let node = innermost.add(Command::parallel_for(8, advance(&values, 1, &addend))).unwrap();
+        let middle = way.graph();
+        middle.repeat(2, &innermost).unwrap();
+        let graph = way.graph();
+        graph.repeat(3, &middle).unwrap();
+        let executable = updatable(&way, &graph);
+        let other = updatable(&way, &graph);
+        submit(&way, &executable);
+        assert_eq!(read(&way, &values), [6; 8]);
+        executable.set(&addend, 10).unwrap();
+        submit(&way, &executable);
+        assert_eq!(read(&way, &values), [66; 8]);
+        submit(&way, &other);
+        assert_eq!(read(&way, &values), [72; 8]);
+        node.update_range(4).unwrap();
+        executable.update(&node).unwrap();
+        submit(&way, &executable);
+        assert_eq!(read(&way, &values), [132, 132, 132, 132, 72, 72, 72, 72]);
+        let foreign = way.graph().add(Command::empty()).unwrap();
+        assert!(executable.update(&foreign).unwrap_err().to_string().contains("is of graph"));
+    }
+}
+
+#[test]
+fn cf_upd_002_whole_graphs_with_bodies() {
+    for way in ways() {
+        let values = way.device(&[0_u32; 8]);
+        let make = |addend: u32, count: u32, more: bool| {
+            let body = way.graph();
+            body.add(advance_by(&values, 1, addend)).unwrap();
+            if more {
+                body.after_all_leaves().add(advance_by(&values, 1, 0)).unwrap();
+            }
+            let graph = way.graph();
+            graph.add(advance_by(&values, 1, 100 * addend)).unwrap();
+            graph.after_all_leaves().repeat(count, &body).unwrap();
+            graph
+        };
+        let executable = updatable(&way, &make(1, 2, false));
+        submit(&way, &executable);
+        assert_eq!(read(&way, &values), [102; 8]);
+        executable.update_graph(&make(2, 5, false)).unwrap();
+        submit(&way, &executable);
+        assert_eq!(read(&way, &values), [102 + 210; 8]);
+        let error = executable.update_graph(&make(3, 1, true)).unwrap_err().to_string();
+        assert!(error.contains("2 nodes, the executable has 1"), "{error}");
+        submit(&way, &executable);
+        assert_eq!(read(&way, &values), [102 + 420; 8]);
+    }
+}
+
+#[test]
+fn cf_upd_003_submissions_keep_what_they_began_with() {
+    for way in ways() {
+        let values = way.device(&[0_u32]);
+        let body = way.graph();
+        let addend = DynamicParameter::new(&body, 1_u32);
+        body.add(Command::parallel_for(1, advance_late(&values, 20_000, &addend))).unwrap();
+        let graph = way.graph();
+        graph.repeat(40, &body).unwrap();
+        let executable = updatable(&way, &graph);
+        let mut expected = 0;
+        for round in 1..4_u32 {
+            executable.set(&addend, round * 1000).unwrap();
+            way.queue.submit_graph(&executable).unwrap();
+            expected += 40 * round * 1000;
+        }
+        way.queue.wait().unwrap();
+        assert_eq!(read(&way, &values), [expected]);
+    }
+}
+
+#[test]
+fn cf_rec_001_recorded_and_submitted_at_once() {
+    for way in ways() {
+        let values = way.device(&[1_u32; 8]);
+        let queue = Queue::new(way.context()).unwrap();
+        let body = way.graph();
+        let recording = body.record(&queue).unwrap();
+        queue.parallel_for(8, advance(&values, 3, 0)).unwrap();
+        queue.parallel_for(8, advance(&values, 1, 1)).unwrap();
+        recording.end();
+        let graph = way.graph();
+        let recording = graph.record(&queue).unwrap();
+        queue.parallel_for(8, advance(&values, 1, 1)).unwrap();
+        queue.submit(Command::repeat(3, &body)).unwrap();
+        queue.parallel_for(8, advance(&values, 1, 5)).unwrap();
+        recording.end();
+        assert_eq!(edges(&graph), [vec![], vec![0], vec![1]]);
+        submit(&way, &way.finalize(&graph));
+        assert_eq!(read(&way, &values), [advanced(2, 3) + 5; 8]);
+        // Without a graph around it.
+        let left = way.device(&[2_u32]);
+        let step = chain(&way, [advance_by(&values, 1, 1), count_down(&left)]);
+        let looped = way.queue.submit(Command::while_(&left, &step)).unwrap();
+        way.queue.submit(advance_by(&values, 2, 0).after(&looped)).unwrap().wait().unwrap();
+        assert_eq!(read(&way, &values), [2 * (advanced(2, 3) + 7); 8]);
+    }
+}
+
+#[test]
+fn cf_fai_001_a_failure_in_a_body_ends_the_loop() {
+    for way in ways() {
+        let values = way.device(&[0_u32; 8]);
+        let calls = Arc::new(AtomicU32::new(0));
+        let seen = Arc::clone(&calls);
+        let body = chain(
+            &way,
+            [
+                advance_by(&values, 1, 1),
+                Command::host_task(move || match seen.fetch_add(1, Ordering::Relaxed) {
+                    2 => Err("no luck"),
+                    _ => Ok(()),
+                }),
+            ],
+        );
+        let graph = way.graph();
+        let node = graph.repeat(5, &body).unwrap();
+        graph.after(&node).add(advance_by(&values, 1, 100)).unwrap();
+        let executable = way.finalize(&graph);
+        let error = way.queue.submit_graph(&executable).unwrap().wait().unwrap_err();
+        let text = format!("{error:#}");
+        assert!(text.contains("no luck") && text.contains("repeat node 0"), "{text}");
+        assert_eq!((read(&way, &values), calls.load(Ordering::Relaxed)), (vec![3; 8], 3));
+        submit(&way, &executable);
+        assert_eq!((read(&way, &values), calls.load(Ordering::Relaxed)), (vec![108; 8], 8));
+    }
+}
+
+#[test]
+fn cf_ref_001_what_is_refused() {
+    for way in ways().into_iter().take(1) {
+        let values = way.device(&[0_u32; 8]);
+        let (body, graph) = (chain(&way, [advance_by(&values, 1, 1)]), way.graph());
+        let refused = |outcome: oclave::Result<oclave::Node>, what: &str| {
+            let error = outcome.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
+            assert!(format!("{error:#}").contains(what), "{what}: {error:#}");
+        };
+        refused(graph.while_(&values, &body), "given 8");
+        refused(graph.repeat(2, &graph), "is the graph itself");
+        refused(graph.switch(&values.slice(0..=0).unwrap(), [&body; 0]), "without bodies");
+        let elsewhere = Graph::new(&Context::new(way.queue.device()).unwrap(), way.queue.device()).unwrap();
+        refused(graph.repeat(2, &elsewhere), "another context");
+        let around = way.graph();
+        around.repeat(1, &body).unwrap();
+        refused(body.repeat(1, &around), "contains it");
+        let recording = body.record(&way.queue).unwrap();
+        refused(graph.repeat(2, &body), "records");
+        recording.end();
+        assert!(graph.is_empty());
+        graph.repeat(2, &body).unwrap();
+        body.add(Command::empty()).unwrap();
+        let error = graph.finalize().unwrap_err();
+        assert!(format!("{error:#}").contains("were added to the graph after"), "{error:#}");
+        let foreign = DynamicParameter::new(&body, 2_u32);
+        refused(way.graph().repeat(&foreign, &around), "another graph");
+        // Other bodies in the place of a node's.
+        let graph = way.graph();
+        let node = graph.repeat(2, &around).unwrap();
+        let error = node.update_command(Command::repeat(2, &elsewhere)).unwrap_err();
+        assert!(format!("{error:#}").contains("bodies"), "{error:#}");
+    }
+}
+
+#[test]
+fn cf_drw_001_bodies_are_frames() {
+    for way in ways().into_iter().take(1) {
+        let values = way.device(&[0_u32; 8]);
+        let inner = chain(&way, [advance_by(&values, 1, 1), advance_by(&values, 1, 1)]);
+        let middle = way.graph();
+        middle.repeat(2, &inner).unwrap();
+        let graph = way.graph();
+        graph.if_(&values.slice(0..=0).unwrap(), &middle, ()).unwrap();
+        for dot in [graph.to_dot(Detail::Verbose), way.finalize(&graph).to_dot(Detail::Brief)] {
+            for part in [
+                "n0 [label=\"0 if",
+                "cluster_n0_0",
+                "cluster_n0_0_0_0",
+                "n0_0_0 [label=\"0 repeat",
+                "n0_0_0_0_1 -> ",
+            ] {
+                let found =
+                    dot.contains(part) || part.ends_with("-> ") && dot.contains("n0_0_0_0_0 -> n0_0_0_0_1");
+                assert!(found, "{part} in {dot}");
+            }
+        }
+    }
+}
+
+#[test]
+fn cf_itp_001_loops_of_small_nodes_are_one_launch() {
+    let Some(way) = ways().into_iter().find(|way| way.strategy == oclave::ReplayStrategy::Interpreter) else {
+        return;
+    };
+    let values = way.device(&[1_u32; 8]);
+    let (left, which) = (way.device(&[0_u32]), way.device(&[0_i32]));
+    let wait = |graph: &Graph| {
+        graph.finalizer().updatable().strategy(way.strategy).wait_for_interpreter().finalize().unwrap()
+    };
+    let innermost = way.graph();
+    let addend = DynamicParameter::new(&innermost, 1_u32);
+    innermost.add(Command::parallel_for(8, advance(&values, 3, &addend))).unwrap();
+    let bodies = [chain(&way, [advance_by(&values, 1, 10)]), chain(&way, [advance_by(&values, 1, 20)])];
+    let step = way.graph();
+    step.repeat(3, &innermost).unwrap();
+    step.after_all_leaves().switch(&which, &bodies).unwrap();
+    step.after_all_leaves().add(Command::fill(&which, 1)).unwrap();
+    step.after_all_leaves().add(count_down(&left)).unwrap();
+    let graph = way.graph();
+    graph.while_(&left, &step).unwrap();
+    let executable = wait(&graph);
+    if executable.segments().is_empty() {
+        skip!("the interpreter has no jumps here: {:?}", executable.not_interpreted());
+    }
+    assert_eq!(executable.segments()[0].nodes, [0]);
+    let oracle = |rounds: u32, addend: u32, mut value: u32| {
+        for round in 0..rounds {
+            (0..3).for_each(|_| value = value.wrapping_mul(3).wrapping_add(addend));
+            value = value.wrapping_add(if round == 0 { 10 } else { 20 });
+        }
+        value
+    };
+    let mut expected = 1;
+    // More than one launch takes.
+    for (rounds, by) in [(5_u32, 1_u32), (0, 1), (7, 2), (200_000, 3)] {
+        way.queue.write(&left, &[rounds]).unwrap();
+        way.queue.write(&which, &[0]).unwrap();
+        executable.set(&addend, by).unwrap();
+        submit(&way, &executable);
+        expected = oracle(rounds, by, expected);
+        assert_eq!(read(&way, &values), [expected; 8], "{rounds} rounds");
+    }
+    // Limits have the message of loops that the host decides.
+    let graph = way.graph();
+    graph.add(Command::while_(&which, &innermost).max_iterations(20)).unwrap();
+    let executable = wait(&graph);
+    assert_eq!(executable.segments().len(), 1);
+    let error = way.queue.submit_graph(&executable).unwrap().wait().unwrap_err();
+    let text = format!("{error:#}");
+    assert!(text.contains("while node 0") && text.contains("20 iterations, which is its limit"), "{text}");
+}
+
+#[test]
+fn cf_can_001_a_cancelled_loop_ends_between_iterations() {
+    for way in ways() {
+        let values = way.device(&[0_u32]);
+        let left = way.device(&[1_u32]);
+        let body = chain(&way, [Command::parallel_for(1, advance_late(&values, 1000, 1))]);
+        let nested = way.graph();
+        nested.while_(&left, &body).unwrap();
+        let graph = way.graph();
+        graph.repeat(2, &nested).unwrap();
+        let executable = way.finalize(&graph);
+        let event = way.queue.submit_graph(&executable).unwrap();
+        assert!(event.cancel());
+        let error = event.wait().unwrap_err();
+        assert!(format!("{error:#}").contains("was cancelled"), "{error:#}");
+        assert!(!event.cancel());
+        // The next submission runs.
+        way.queue.write(&left, &[0]).unwrap();
+        submit(&way, &executable);
+        let filled = way.queue.fill(&values, 1).unwrap();
+        assert!(!filled.cancel());
+        filled.wait().unwrap();
+        // As for all failures, the queue tells of it, too.
+        assert!(format!("{:#}", way.queue.wait().unwrap_err()).contains("was cancelled"));
+    }
+}
+
+/// Programs of loops, conditions and commands that change four arrays, on the host and as graphs.
+mod programs {
+    use super::*;
+
+    const ARRAYS: usize = 4;
+    /// One for each depth of loops.
+    const DEPTH: usize = 3;
+
+    pub(super) enum Statement {
+        Advance {
+            array: usize,
+            factor: u32,
+            addend: u32,
+        },
+        Combine {
+            from: usize,
+            to: usize,
+            factor: u32,
+        },
+        Copy {
+            from: usize,
+            to: usize,
+        },
+        Fill {
+            array: usize,
+            value: u32,
+        },
+        Host,
+        Repeat {
+            count: u32,
+            body: Vec<Statement>,
+        },
+        /// The count is the first element of an array, modulo four.
+        RepeatBy {
+            array: usize,
+            depth: usize,
+            body: Vec<Statement>,
+        },
+        While {
+            count: u32,
+            depth: usize,
+            body: Vec<Statement>,
+        },
+        If {
+            array: usize,
+            then: Vec<Statement>,
+            otherwise: Vec<Statement>,
+        },
+        Switch {
+            array: usize,
+            bodies: Vec<Vec<Statement>>,
+        },
+    }
+
+    /// A generator of numbers.
+    pub(super) struct Numbers(pub(super) u64);
+
+    impl Numbers {
+        fn below(&mut self, end: usize) -> usize {
+            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (self.0 >> 33) as usize % end
+        }
+
+        pub(super) fn body(&mut self, depth: usize) -> Vec<Statement> {
+            let count = 1 + self.below(4);
+            (0..count).map(|_| self.statement(depth)).collect()
+        }
+
+        fn statement(&mut self, depth: usize) -> Statement {
+            let (array, other, number) = (self.below(ARRAYS), self.below(ARRAYS - 1), self.below(5) as u32);
+            let to = (array + 1 + other) % ARRAYS;
+            match self.below(if depth < DEPTH { 13 } else { 7 }) {
+                0 | 1 => Statement::Advance { array, factor: number, addend: number + 1 },
+                2 | 3 => Statement::Combine { from: array, to, factor: number },
+                4 => Statement::Copy { from: array, to },
+                5 => Statement::Fill { array, value: number },
+                6 if self.below(4) == 0 => Statement::Host,
+                6 => Statement::Advance { array, factor: 1, addend: number },
+                7 | 8 => Statement::Repeat { count: number, body: self.body(depth + 1) },
+                9 => Statement::RepeatBy { array, depth, body: self.body(depth + 1) },
+                10 => Statement::While { count: number, depth, body: self.body(depth + 1) },
+                11 => Statement::If { array, then: self.body(depth + 1), otherwise: self.body(depth + 1) },
+                _ => Statement::Switch { array, bodies: (0..3).map(|_| self.body(depth + 1)).collect() },
+            }
+        }
+    }
+
+    #[derive(Default)]
+    pub(super) struct Host {
+        pub(super) arrays: [[u32; 8]; ARRAYS],
+        pub(super) calls: u32,
+    }
+
+    impl Host {
+        pub(super) fn run(&mut self, program: &[Statement]) {
+            for statement in program {
+                match statement {
+                    Statement::Advance { array, factor, addend } => {
+                        for value in &mut self.arrays[*array] {
+                            *value = value.wrapping_mul(*factor).wrapping_add(*addend);
+                        }
+                    }
+                    Statement::Combine { from, to, factor } => {
+                        let from = self.arrays[*from];
+                        for (value, from) in self.arrays[*to].iter_mut().zip(from) {
+                            *value = value.wrapping_mul(*factor).wrapping_add(from);
+                        }
+                    }
+                    Statement::Copy { from, to } => self.arrays[*to] = self.arrays[*from],
+                    Statement::Fill { array, value } => self.arrays[*array] = [*value; 8],
+                    Statement::Host => self.calls += 1,
+                    Statement::Repeat { count, body } | Statement::While { count, body, .. } => {
+                        (0..*count).for_each(|_| self.run(body));
+                    }
+                    Statement::RepeatBy { array, body, .. } => {
+                        let count = self.arrays[*array][0] & 3;
+                        self.arrays[*array][0] = count;
+                        (0..count).for_each(|_| self.run(body));
+                    }
+                    Statement::If { array, then, otherwise } => {
+                        let body = if self.arrays[*array][7] != 0 { then } else { otherwise };
+                        self.run(body);
+                    }
+                    Statement::Switch { array, bodies } => {
+                        if let Some(body) = bodies.get(self.arrays[*array][3] as usize) {
+                            self.run(body);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// What programs use on the device.
+    pub(super) struct Memory {
+        pub(super) arrays: Vec<Values>,
+        pub(super) counters: Vec<Values>,
+        pub(super) calls: Arc<AtomicU32>,
+    }
+
+    impl Memory {
+        pub(super) fn new(way: &Way) -> Self {
+            Self {
+                arrays: (0..ARRAYS).map(|_| way.device(&[0_u32; 8])).collect(),
+                counters: (0..=DEPTH).map(|_| way.device(&[0_u32])).collect(),
+                calls: Arc::default(),
+            }
+        }
+
+        pub(super) fn graph(&self, way: &Way, program: &[Statement]) -> Graph {
+            let graph = way.graph();
+            let add = |command: Command| drop(graph.after_all_leaves().add(command).unwrap());
+            let one = |array: usize, at: usize| self.arrays[array].slice(at..=at).unwrap();
+            for statement in program {
+                match statement {
+                    Statement::Advance { array, factor, addend } => {
+                        add(advance_by(&self.arrays[*array], *factor, *addend));
+                    }
+                    Statement::Combine { from, to, factor } => {
+                        let call = combine(&self.arrays[*from], &self.arrays[*to], *factor);
+                        add(Command::parallel_for(8, call));
+                    }
+                    Statement::Copy { from, to } => {
+                        add(Command::copy(&self.arrays[*from], &self.arrays[*to]))
+                    }
+                    Statement::Fill { array, value } => add(Command::fill(&self.arrays[*array], *value)),
+                    Statement::Host => {
+                        let calls = Arc::clone(&self.calls);
+                        add(Command::host_task(move || {
+                            calls.fetch_add(1, Ordering::Relaxed);
+                        }));
+                    }
+                    Statement::Repeat { count, body } => add(Command::repeat(*count, &self.graph(way, body))),
+                    Statement::RepeatBy { array, depth, body } => {
+                        let low = &self.counters[*depth];
+                        add(Command::copy(&one(*array, 0), low));
+                        add(Command::parallel_for(1, keep_low(low, 3)));
+                        add(Command::copy(low, &one(*array, 0)));
+                        add(Command::repeat(low, &self.graph(way, body)));
+                    }
+                    Statement::While { count, depth, body } => {
+                        let left = &self.counters[*depth];
+                        add(Command::fill(left, *count));
+                        let body = self.graph(way, body);
+                        body.after_all_leaves().add(count_down(left)).unwrap();
+                        add(Command::while_(left, &body));
+                    }
+                    Statement::If { array, then, otherwise } => {
+                        let (then, otherwise) = (self.graph(way, then), self.graph(way, otherwise));
+                        add(Command::if_(&one(*array, 7), &then, &otherwise));
+                    }
+                    Statement::Switch { array, bodies } => {
+                        let bodies: Vec<Graph> = bodies.iter().map(|body| self.graph(way, body)).collect();
+                        add(Command::switch(&one(*array, 3), &bodies));
+                    }
+                }
+            }
+            graph
+        }
+    }
+}
+
+#[test]
+fn cf_rnd_001_random_programs_do_what_they_do_on_the_host() {
+    use programs::{Host, Memory, Numbers};
+    for (number, way) in ways().into_iter().enumerate() {
+        let memory = Memory::new(&way);
+        for seed in 0..6 {
+            let program = Numbers(1000 * number as u64 + seed).body(0);
+            let executable = way.finalize(&memory.graph(&way, &program));
+            let mut host = Host::default();
+            memory.arrays.iter().for_each(|array| way.queue.write(array, &[0; 8]).unwrap());
+            memory.calls.store(0, Ordering::Relaxed);
+            for round in 0..3 {
+                submit(&way, &executable);
+                host.run(&program);
+                let arrays: Vec<Vec<u32>> = memory.arrays.iter().map(|array| read(&way, array)).collect();
+                let found = (arrays, memory.calls.load(Ordering::Relaxed));
+                let expected = (host.arrays.iter().map(|array| array.to_vec()).collect(), host.calls);
+                assert_eq!(found, expected, "program {number}.{seed}, round {round}");
+            }
+        }
+    }
+}
