@@ -162,7 +162,7 @@ pub use driver::{
     MemorySupport, MutableDispatchSupport, Platform, SpirvQueries, SvmSupport, UsmSupport, Version,
     loader_name, mask, native,
 };
-pub use event::{Event, EventStatus, Profiling};
+pub use event::{Event, EventFuture, EventStatus, Profiling};
 pub use graph::{
     Detail, DynamicCommandGroup, DynamicParameter, DynamicParameters, DynamicValue, ExecutableGraph,
     Finalizer, Graph, GraphBuilder, GraphSupport, Node, NodeBuilder, NodeSource, NodeTimes, NodeType,
@@ -174,8 +174,8 @@ pub use image::{ImageTable, Kernel};
 pub use images::{Image, KernelImage, KernelSampler, Sampler, SamplerBuilder};
 pub use memory::{
     AccessKind, Accessor, AsyncSource, Buffer, HostAddressable, HostReader, HostTarget, HostWriter,
-    ReadGuard, Readback, Reads, Shape, TaskAccess, UsmKind, UsmRect, UsmSlice, WriteBack, WriteGuard, Writes,
-    access, kind as usm,
+    ReadGuard, Readback, ReadbackFuture, Reads, Shape, TaskAccess, UsmKind, UsmRect, UsmSlice, WriteBack,
+    WriteGuard, Writes, access, kind as usm,
 };
 pub use oclave_driver::{Error, ErrorKind, Result};
 #[cfg(feature = "compiler")]

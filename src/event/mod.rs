@@ -1,5 +1,6 @@
 //! Events: waiting for commands, asking where they are, measuring them.
 
+mod future;
 mod latch;
 mod native;
 mod promise;
@@ -14,6 +15,7 @@ mod sync {
 use std::fmt;
 use std::sync::Arc;
 
+pub use self::future::EventFuture;
 pub(crate) use self::promise::{Outcome, Promise, Times};
 pub(crate) use self::recorded::{NodeOwner, Recorded};
 use crate::MakeError as _;
@@ -40,6 +42,8 @@ pub enum EventStatus {
 
 /// A command that was put on a queue. Clones are of the same command; the command goes on without
 /// its event.
+///
+/// An event can be awaited, see [`EventFuture`].
 ///
 /// The event of a recorded command stands for its node in the graph. Only commands recorded into
 /// the same graph can depend on it. All other functions of the event return [`ErrorKind::Invalid`].
@@ -216,6 +220,16 @@ impl Event {
             State::Promised(promise) => promise.wait(),
             State::Graph(run) => run.end.wait(),
             State::Recorded(_) => Err(was_recorded()),
+        }
+    }
+
+    /// As [`Event::wait`], of a command that is known to have ended.
+    fn wait_for_ended(&self) -> Result<()> {
+        match self.known()? {
+            Known::Native(event) => event.wait_for_ended(),
+            Known::Done => Ok(()),
+            Known::Failed(error) => Err(error.clone()),
+            Known::Unknown(_) => self.wait(),
         }
     }
 

@@ -13,6 +13,7 @@ mod support;
 
 mod device_globals;
 mod device_globals_host;
+mod foreign_async;
 mod graph_buffer_runs;
 mod graph_buffers;
 mod graph_build;
@@ -54,7 +55,7 @@ fn every_line_of_the_scenario_list_is_well_formed() {
         let (id, feature, applies) = (words.next().unwrap(), words.next().unwrap(), words.next().unwrap());
         let mut parts = id.split('-');
         assert!(
-            matches!(parts.next(), Some("G" | "DG" | "VF" | "ID" | "IMG" | "PRT")),
+            matches!(parts.next(), Some("G" | "DG" | "VF" | "ID" | "IMG" | "PRT" | "ASY" | "LBL" | "EXT")),
             "unknown group in {line:?}"
         );
         assert!(
@@ -69,6 +70,7 @@ fn every_line_of_the_scenario_list_is_well_formed() {
             "graph-update",
             "images",
             "printf",
+            "foreign",
         ];
         assert!(features.contains(&feature), "unknown feature in {line:?}");
         assert!(matches!(applies, "yes" | "no"), "neither yes nor no in {line:?}");

@@ -227,7 +227,7 @@ impl Event {
     /// # Errors
     /// When it failed, or the driver refuses to wait.
     pub fn wait(&self) -> Result<()> {
-        let Submitted { queue, count, covers, joined, seen, .. } = &**self.one();
+        let Submitted { queue, count, joined, .. } = &**self.one();
         let events = match (joined.as_slice(), self.known()) {
             ([], Some(raw)) => std::slice::from_ref(raw),
             ([], None) if queue.is_complete(*count) => return Ok(()),
@@ -240,6 +240,26 @@ impl Event {
             [last] if by_queue => queue.core.finish().and_then(|()| last.outcome_or_wait()), // Q29
             events => events.iter().map(RawEvent::wait).fold(Ok(()), Result::and),
         };
+        self.waited(outcome)
+    }
+
+    /// As [`Event::wait`], of a command that has ended, for callers that must not be kept waiting:
+    /// it asks the events alone. Their end is no synchronization point before one waits for them.
+    ///
+    /// # Errors
+    /// As [`Event::wait`].
+    pub fn wait_for_ended(&self) -> Result<()> {
+        let outcome = match (self.one().joined.as_slice(), self.known()) {
+            ([], Some(raw)) => raw.wait(),
+            ([], None) => return self.wait(),
+            (joined, _) => joined.iter().map(RawEvent::wait).fold(Ok(()), Result::and),
+        };
+        self.waited(outcome)
+    }
+
+    /// Notes what a wait has proven.
+    fn waited(&self, outcome: Result<()>) -> Result<()> {
+        let Submitted { queue, covers, seen, .. } = &**self.one();
         if outcome.is_err() {
             return queue.check_faults_after(outcome);
         }
