@@ -164,9 +164,10 @@ pub use driver::{
 };
 pub use event::{Event, EventFuture, EventStatus, Profiling};
 pub use graph::{
-    Detail, DynamicCommandGroup, DynamicParameter, DynamicParameters, DynamicValue, ExecutableGraph,
-    Finalizer, Graph, GraphBuilder, GraphSupport, Node, NodeBuilder, NodeSource, NodeTimes, NodeType,
-    NotInterpreted, PartitionInfo, QueueState, RecordingGuard, ReplayStrategy, SegmentInfo, Timeline,
+    BoundGraph, Detail, DynamicCommandGroup, DynamicParameter, DynamicParameters, DynamicValue,
+    ExecutableGraph, ExternalEvent, Finalizer, Graph, GraphBuilder, GraphSource, GraphSupport, Node,
+    NodeBuilder, NodeSource, NodeTimes, NodeType, NotInterpreted, OutsideSource, PartitionInfo, QueueState,
+    RecordingGuard, ReplayStrategy, SegmentInfo, Timeline,
 };
 pub use handles::Handles;
 pub use if_device::{NotRun, Ran, if_device, if_host};

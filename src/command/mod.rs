@@ -21,6 +21,8 @@ pub use describe::command::{Advice, Command};
 pub(crate) use describe::follow::Follows;
 pub(crate) use describe::graph::{GraphCommand, RunOn};
 pub use describe::handler::Handler;
+pub(crate) use describe::name::{Labelled, Name, full_name, labelled, node_place, within};
+pub(crate) use describe::outside::Outside;
 pub(crate) use describe::parameter::{Binding, Given, Parameter, newest, newest_of};
 pub(crate) use describe::passed::sealed;
 pub use describe::passed::{KernelLocal, KernelPointer, KernelPointerMut, KernelValue};

@@ -171,6 +171,16 @@ impl Event {
         }
     }
 
+    /// Whether both are the same event, and of no recorded command.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        match (&self.0, &other.0) {
+            (State::Native(a), State::Native(b)) => a.is_same(b),
+            (State::Promised(a), State::Promised(b)) => Arc::ptr_eq(a, b),
+            (State::Graph(a), State::Graph(b)) => Arc::ptr_eq(a, b),
+            _ => false,
+        }
+    }
+
     /// What is known of it.
     ///
     /// # Errors

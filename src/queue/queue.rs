@@ -9,7 +9,7 @@ use crate::MakeError as _;
 use crate::command::{self, Handler, Recording, TaskResult};
 use crate::driver::queue::{self as driver, Properties};
 use crate::{
-    Command, Context, Device, Error, Event, ExecutableGraph, Handles, KernelCall, LaunchRange, Result,
+    Command, Context, Device, Error, Event, GraphSource, Handles, KernelCall, LaunchRange, Result,
     TaskAccess, runtime,
 };
 
@@ -134,6 +134,24 @@ impl Queue {
         Self { inner: Arc::clone(&self.inner), dependencies: self.dependencies.and(events.handles()) }
     }
 
+    /// Runs a closure, during which the commands that this thread puts on the queue have a label.
+    /// Those that are recorded become nodes with it, as with [`Graph::label`](crate::Graph::label);
+    /// for others, errors show it. Labels nest.
+    ///
+    /// ```no_run
+    /// # use oclave::{Graph, Queue, Result};
+    /// # fn library_that_uses(_: &Queue) -> Result<()> { Ok(()) }
+    /// # fn f(queue: &Queue, graph: &Graph) -> Result<()> {
+    /// let recording = graph.record(queue)?;
+    /// queue.label("library", || library_that_uses(queue))?;
+    /// recording.end();
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn label<R>(&self, label: impl Into<Arc<str>>, run: impl FnOnce() -> R) -> R {
+        command::labelled(command::Labelled::Queue(self.recording().id()), label.into(), run)
+    }
+
     /// What every command waits for.
     pub(crate) fn dependencies(&self) -> &[Event] {
         self.dependencies.events()
@@ -249,8 +267,10 @@ impl Queue {
     /// [`Invalid`](crate::ErrorKind::Invalid) when the queue is of another context or device than
     /// the graph, or the host is accessing memory that the graph uses. An error that names the node
     /// when the driver refuses it.
-    pub fn submit_graph(&self, graph: &ExecutableGraph) -> Result<Event> {
-        self.submit(Command::graph(graph))
+    ///
+    /// [`ExecutableGraph::with`](crate::ExecutableGraph::with) gives a submission events from outside.
+    pub fn submit_graph(&self, graph: impl GraphSource) -> Result<Event> {
+        self.submit(graph.into())
     }
 
     /// A command that does nothing, and that is complete when everything before it is, or the

@@ -14,6 +14,8 @@ mod support;
 mod device_globals;
 mod device_globals_host;
 mod foreign_async;
+mod foreign_events;
+mod foreign_names;
 mod graph_buffer_runs;
 mod graph_buffers;
 mod graph_build;

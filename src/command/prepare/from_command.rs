@@ -115,7 +115,7 @@ impl CommandKind {
             }
             Self::Marker => PreparedCommand::Marker,
             Self::Barrier => PreparedCommand::Barrier,
-            Self::Empty => PreparedCommand::Empty,
+            Self::Empty | Self::External(_) => PreparedCommand::Empty,
         })
     }
 }

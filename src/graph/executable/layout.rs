@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use super::names::Names;
 use crate::MakeError as _;
 use crate::command::CommandKind;
 use crate::graph::exec::options::Options;
 use crate::graph::exec::prepare::Source;
-use crate::graph::model::snapshot::Frozen;
+use crate::graph::model::snapshot::{External, Frozen};
 use crate::graph::plan::commands::Commands;
 use crate::graph::plan::flatten::{Flat, SubGraph, flatten};
 use crate::graph::plan::partition::{Partition, partition};
@@ -20,6 +21,9 @@ pub(in crate::graph) struct Layout {
     pub(in crate::graph) queue: Queue,
     pub(in crate::graph) options: Options,
     pub(in crate::graph) flat: Flat,
+    pub(in crate::graph) names: Names,
+    /// The events from outside, those of sub-graphs included.
+    pub(in crate::graph) externals: Vec<External>,
     pub(in crate::graph) partitions: Vec<Partition>,
 }
 
@@ -34,7 +38,19 @@ impl Layout {
         let queue = Queue::internal(&frozen.context, &frozen.device)?;
         let (flat, commands) = flatten(frozen, sub_graph)?;
         let partitions = partition(&flat)?;
-        Ok((Self { graph: frozen.graph, queue, options, flat, partitions }, commands))
+        let names = Names::default();
+        Ok((
+            Self {
+                graph: frozen.graph,
+                queue,
+                options,
+                flat,
+                names,
+                externals: frozen.externals.clone(),
+                partitions,
+            },
+            commands,
+        ))
     }
 
     /// The nodes of a partition, to be prepared.
@@ -51,6 +67,6 @@ impl Layout {
 
     /// Names the graph in an error.
     pub(in crate::graph) fn at(&self, error: Error) -> Error {
-        error.at(format!("graph {}", self.graph))
+        self.names.in_error(error).at(format!("graph {}", self.graph))
     }
 }

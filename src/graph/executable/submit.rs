@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::handle::ExecutableGraph;
 use crate::MakeError as _;
-use crate::command::{CommandKind, GraphCommand, GraphPart, PreparedCommand, submit_prepared};
+use crate::command::{CommandKind, GraphCommand, GraphPart, Outside, PreparedCommand, submit_prepared};
 use crate::driver::queue::Properties;
 use crate::event::{Outcome, Promise};
 use crate::graph::plan::partition::Partition;
@@ -25,8 +25,15 @@ impl ExecutableGraph {
         queue: &Queue,
         after: impl Iterator<Item = &'a Event> + Clone,
         behind: &[&Event],
+        bound: &[(u64, Event)],
     ) -> Result<Event> {
         self.warn_if_behind();
+        let layout = self.layout();
+        layout.externals.iter().filter(|external| external.is_used).try_for_each(|external| {
+            event_for(&external.outside, bound)
+                .map(drop)
+                .map_err(|error| layout.at(error.at(format!("node {}", external.node))))
+        })?;
         let mut turn = self.turn();
         match self.layout().partitions.as_slice() {
             [] => submit_prepared(queue, PreparedCommand::Empty, after, behind),
@@ -43,7 +50,7 @@ impl ExecutableGraph {
                 let lane = context.take_queue(self.device(), self.lane_properties())?;
                 let lane = Queue::around(context.clone(), lane);
                 let submitted = Promise::new(false);
-                let outcome = self.submit_parts(queue, &lane, after, behind, &mut turn, &submitted);
+                let outcome = self.submit_parts(queue, &lane, after, behind, bound, &mut turn, &submitted);
                 context.put_queue_back(Arc::clone(lane.driver()), turn.clone());
                 drop(turn);
                 submitted.resolve(Outcome::done_now());
@@ -75,6 +82,7 @@ impl ExecutableGraph {
         lane: &Queue,
         after: impl Iterator<Item = &'a Event> + Clone,
         behind: &[&Event],
+        bound: &[(u64, Event)],
         turn: &mut Option<Event>,
         submitted: &Arc<Promise>,
     ) -> Result<Event> {
@@ -85,7 +93,7 @@ impl ExecutableGraph {
         };
         let behind: Vec<&Event> = behind.into_iter().chain(turn.as_ref()).collect();
         let mut events = Vec::with_capacity(self.layout().partitions.len());
-        if let Err(error) = self.put_parts(lane, &begin, &behind, submitted, &mut events) {
+        if let Err(error) = self.put_parts(lane, (&begin, bound), &behind, submitted, &mut events) {
             // What was put there still runs after the last submission, and before the next.
             if !events.is_empty() {
                 *turn = Some(submit_prepared(lane, PreparedCommand::Empty, events.iter(), &[])?);
@@ -99,7 +107,23 @@ impl ExecutableGraph {
         let leaves = events.iter().zip(is_leaf).filter(|(_, leaf)| *leaf).map(|(event, _)| event);
         let end = submit_prepared(queue, PreparedCommand::GraphEnd, leaves, &[])?;
         *turn = Some(end.clone());
-        Ok(Event::of_graph(self.id(), self.layout().options.profiling, end, events))
+        // An event from outside is no work of the graph.
+        let events = self.layout().partitions.iter().zip(events);
+        let events = events.filter(|(partition, _)| !self.is_external(partition)).map(|(_, event)| event);
+        Ok(Event::of_graph(self.id(), self.layout().options.profiling, end, events.collect()))
+    }
+
+    /// Whether a partition is an event from outside.
+    pub(in crate::graph) fn is_external(&self, partition: &Partition) -> bool {
+        if self.layout().externals.is_empty() || !partition.host {
+            return false;
+        }
+        let node = partition.nodes.first().copied().unwrap_or(u32::MAX);
+        let prepared = self.prepared();
+        prepared
+            .commands
+            .get(node as usize)
+            .is_some_and(|command| matches!(**command, CommandKind::External(_)))
     }
 
     /// Puts all parts on the queue for parts; gives their events to `events`. Host tasks wait until
@@ -108,7 +132,7 @@ impl ExecutableGraph {
     fn put_parts(
         &self,
         lane: &Queue,
-        begin: &[Event],
+        (begin, bound): (&[Event], &[(u64, Event)]),
         behind: &[&Event],
         submitted: &Arc<Promise>,
         events: &mut Vec<Event>,
@@ -118,10 +142,18 @@ impl ExecutableGraph {
         for (index, partition) in layout.partitions.iter().enumerate() {
             let node = partition.nodes.first().filter(|_| partition.host).map(|node| *node as usize);
             let command = node.and_then(|node| self.prepared().commands.get(node).map(Cow::into_owned));
+            let mut outside = None;
             let part = match (node, command.as_deref()) {
-                (Some(node), Some(CommandKind::HostTask(task))) => {
-                    PreparedCommand::HostTask(task.of_node(layout.graph, layout.flat.origin(node)))
+                (_, Some(CommandKind::External(external))) => {
+                    // What has ended needs no waiting for.
+                    outside = Some(event_for(external, bound)?).filter(|event| !event.is_behind());
+                    PreparedCommand::Empty
                 }
+                (Some(node), Some(CommandKind::HostTask(task))) => PreparedCommand::HostTask(task.of_node(
+                    layout.graph,
+                    layout.flat.origin(node),
+                    layout.names.of(&layout.flat, node),
+                )),
                 _ => PreparedCommand::Part(self.submitted_part(index)?),
             };
             let waits: Vec<&Event> = partition
@@ -129,7 +161,8 @@ impl ExecutableGraph {
                 .iter()
                 .map(|wait| events.get(*wait as usize).ok_or_else(|| no_partition(*wait)))
                 .collect::<Result<_>>()?;
-            let submitted = partition.host.then_some(&submitted);
+            let is_task = matches!(part, PreparedCommand::HostTask(_));
+            let submitted = is_task.then_some(&submitted).into_iter().chain(outside);
             let event = match partition.waits.is_empty() {
                 true => submit_prepared(lane, part, begin.iter().chain(submitted), behind),
                 false => submit_prepared(lane, part, waits.into_iter().chain(submitted), &[]),
@@ -138,6 +171,15 @@ impl ExecutableGraph {
         }
         Ok(())
     }
+}
+
+/// The event that a submission waits for: the one that it gives, or else that of the recording.
+fn event_for<'a>(outside: &'a Outside, bound: &'a [(u64, Event)]) -> Result<&'a Event> {
+    let given = bound.iter().find(|(id, _)| *id == outside.id()).map(|(_, event)| event);
+    given.or(outside.recorded()).ok_or_else(|| {
+        Error::invalid("the submission gives no event for an external event of the graph")
+            .remedy("submit `executable.with(&outside, &event)`")
+    })
 }
 
 fn no_partition(index: u32) -> Error {

@@ -19,7 +19,7 @@ use crate::{Error, ErrorKind, Result};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Detail {
-    /// Its number, its type, and the kernel's name.
+    /// Its number, its name, its type, and the kernel's name.
     #[default]
     Brief,
     /// Also the range and arguments of a kernel, and the memory of copies and fills.
@@ -36,7 +36,8 @@ impl Graph {
         let mut dot = format!("digraph graph_{} {{\n    node [shape=box];\n", self.id());
         for node in dag.ids() {
             let Some(data) = dag.payload(node) else { continue };
-            node_line(&mut dot, (node.index(), node.index()), &data.command, detail);
+            let text = title(data.name.as_ref(), &data.command);
+            node_line(&mut dot, (&node.index().to_string(), node.index()), (&text, &data.command), detail);
         }
         for node in dag.ids() {
             let edge = |to: &NodeId| format!("    n{} -> n{};\n", node.index(), to.index());
@@ -62,9 +63,18 @@ impl Graph {
 pub(super) fn of_executable(id: u64, layout: &Layout, prepared: &Prepared, detail: Detail) -> String {
     let mut dot = format!("digraph executable_{id} {{\n    node [shape=box];\n");
     let Layout { flat, .. } = layout;
+    // The number of the graph's node; in a sub-graph also that of the command in it.
+    let id_of = |node: usize| {
+        let origin = flat.origin(node);
+        match flat.sub_graph(origin as usize) {
+            None => origin.to_string(),
+            Some(first) => format!("{origin}_{}", (node + 1).saturating_sub(first)),
+        }
+    };
     let flat_node = |dot: &mut String, node: usize| {
         if let Some(command) = prepared.commands.get(node) {
-            node_line(dot, (node, flat.origin(node) as usize), &command, detail);
+            let text = title(layout.names.of(flat, node), &command);
+            node_line(dot, (&id_of(node), flat.origin(node) as usize), (&text, &command), detail);
         }
     };
     let mut framed = vec![false; flat.len()];
@@ -84,16 +94,22 @@ pub(super) fn of_executable(id: u64, layout: &Layout, prepared: &Prepared, detai
     let others = framed.iter().enumerate().filter(|(_, framed)| !**framed);
     others.for_each(|(node, _)| flat_node(&mut dot, node));
     for node in 0..flat.len() {
-        dot.extend(flat.waits(node).iter().map(|wait| format!("    n{wait} -> n{node};\n")));
+        let to = id_of(node);
+        dot.extend(flat.waits(node).iter().map(|wait| format!("    n{} -> n{to};\n", id_of(*wait as usize))));
     }
     dot.push_str("}\n");
     dot
 }
 
 /// A node by its name, with its number on it.
-fn node_line(dot: &mut String, (name, number): (usize, usize), command: &CommandKind, detail: Detail) {
+fn node_line(
+    dot: &mut String,
+    (name, number): (&str, usize),
+    (title, command): (&str, &CommandKind),
+    detail: Detail,
+) {
     let _ = write!(dot, "    n{name} [label=\"{number} ");
-    label(dot, &title(command));
+    label(dot, title);
     if detail == Detail::Verbose {
         details(command).iter().for_each(|line| label(dot, line));
     }

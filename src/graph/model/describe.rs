@@ -5,7 +5,7 @@ use std::fmt::{self, Debug, Write as _};
 
 use bytemuck::Pod;
 
-use crate::command::{Argument, CommandKind, Place, Value};
+use crate::command::{Argument, CommandKind, Name, Place, Value};
 
 /// What a node does (`sycl_ext_oneapi_graph`, section 7.4, `node_type`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -33,6 +33,8 @@ pub enum NodeType {
     HostTask,
     /// Raw commands of OpenCL.
     NativeCommand,
+    /// An event from outside, which each submission may bind.
+    ExternalEvent,
 }
 
 impl NodeType {
@@ -49,6 +51,7 @@ impl NodeType {
             CommandKind::Native(_) => Self::NativeCommand,
             CommandKind::Graph(_) => Self::Subgraph,
             CommandKind::Barrier => Self::Barrier,
+            CommandKind::External(_) => Self::ExternalEvent,
             CommandKind::Marker | CommandKind::Empty => Self::Empty,
         }
     }
@@ -72,6 +75,7 @@ impl NodeType {
             Self::Barrier => "ext_oneapi_barrier",
             Self::HostTask => "host_task",
             Self::NativeCommand => "native_command",
+            Self::ExternalEvent => "external_event",
         }
     }
 }
@@ -82,11 +86,15 @@ impl fmt::Display for NodeType {
     }
 }
 
-/// The type, and a kernel's name.
-pub(in crate::graph) fn title(command: &CommandKind) -> String {
-    match command {
+/// The name that it was given, the type, and a kernel's name: `solve/residual: kernel dot`.
+pub(in crate::graph) fn title(name: Option<&Name>, command: &CommandKind) -> String {
+    let what = match command {
         CommandKind::Kernel { call, .. } => format!("{} {}", NodeType::Kernel, call.kernel_name()),
         command => NodeType::of(command).to_string(),
+    };
+    match name {
+        Some(name) => format!("{name}: {what}"),
+        None => what,
     }
 }
 
@@ -94,8 +102,13 @@ pub(in crate::graph) fn title(command: &CommandKind) -> String {
 pub(in crate::graph) fn details(command: &CommandKind) -> Vec<String> {
     match command {
         CommandKind::Kernel { range, call } => {
-            let arguments = call.arguments().iter().enumerate();
-            let arguments = arguments.map(|(index, argument)| format!("argument {index}: {}", of(argument)));
+            let names = call.target().parameter_names();
+            let arguments = call.arguments().iter().enumerate().map(|(index, argument)| {
+                match names.get(index).filter(|name| !name.is_empty()) {
+                    Some(name) => format!("argument {index} (`{name}`): {}", of(argument)),
+                    None => format!("argument {index}: {}", of(argument)),
+                }
+            });
             std::iter::once(range.to_string()).chain(arguments).collect()
         }
         CommandKind::Copy { from, to } => vec![format!("from {}", at(from)), format!("to {}", at(to))],
@@ -110,6 +123,7 @@ pub(in crate::graph) fn details(command: &CommandKind) -> Vec<String> {
         CommandKind::Advise { memory, advice } => vec![format!("{advice:?}"), at(memory)],
         CommandKind::Graph(graph) => vec![format!("{graph:?}")],
         CommandKind::HostTask(task) => task.uses().iter().map(|part| format!("{part:?}")).collect(),
+        CommandKind::External(outside) => vec![format!("{outside:?}")],
         CommandKind::Marker | CommandKind::Barrier | CommandKind::Empty => Vec::new(),
     }
 }

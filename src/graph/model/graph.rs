@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 use super::node::Node;
 use super::state::{GraphInner, Options};
 use crate::MakeError as _;
+use crate::command::{Labelled, labelled};
 use crate::dag::EdgeRefusal;
 use crate::{Context, Device, Error, Queue, Result};
 
@@ -108,6 +109,29 @@ impl Graph {
     pub fn roots(&self) -> Vec<Node> {
         let state = self.0.state();
         self.0.nodes_of(state.dag.roots())
+    }
+
+    /// Runs a closure, during which the nodes that this thread adds to the graph have a label:
+    /// those of [`add`](Self::add), and those that are recorded. Labels nest, also with those of
+    /// [`Queue::label`]; [`Command::named`](crate::Command::named) names one node.
+    ///
+    /// Drawings, timelines, traces and errors show the labels in front of the name: `solve/residual`.
+    /// The names of nodes in a sub-graph have that of the sub-graph in front. Names cost nothing
+    /// when the graph runs.
+    ///
+    /// ```no_run
+    /// # use oclave::{Command, Detail, Graph, Result, UsmSlice};
+    /// # fn f(graph: &Graph, x: &UsmSlice<f32>, y: &UsmSlice<f32>) -> Result<()> {
+    /// graph.label("solve", || {
+    ///     graph.label("begin", || graph.add(Command::fill(x, 0.0)))?; // solve/begin
+    ///     graph.after_all_leaves().add(Command::copy(x, y).named("copy")) // solve/copy
+    /// })?;
+    /// assert!(graph.to_dot(Detail::Brief).contains("solve/copy: memcpy"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn label<R>(&self, label: impl Into<Arc<str>>, run: impl FnOnce() -> R) -> R {
+        labelled(Labelled::Graph(self.id()), label.into(), run)
     }
 
     /// Lets `to` depend on `from`. An edge that is there already stays as it is.

@@ -164,7 +164,7 @@ impl Recorder for GraphInner {
         let joined = if known.is_none() { self.join(queue, &command)? } else { None };
         // Nobody is known when another thread lets the queue join at the same time.
         let track = known.or(joined).or_else(|| self.state().tracks.id_of(queue.recording()));
-        let node = match self.insert_unless_ended(command, Vec::new(), Origin::Recorded(track)) {
+        let node = match self.insert_unless_ended(command, Vec::new(), Origin::Recorded(track), Some(queue)) {
             Ok(Ok(node)) => node,
             Ok(Err(command)) => return Ok(Err(command)),
             Err(error) => {

@@ -30,7 +30,14 @@ struct Nodes<'a> {
 fn check(target: &Nodes<'_>, source: &Nodes<'_>) -> Result<()> {
     for (node, command) in source.commands.iter().enumerate() {
         let ty = NodeType::of(command);
-        if !matches!(ty, NodeType::Kernel | NodeType::Empty | NodeType::Barrier | NodeType::Subgraph) {
+        if !matches!(
+            ty,
+            NodeType::Kernel
+                | NodeType::Empty
+                | NodeType::Barrier
+                | NodeType::Subgraph
+                | NodeType::ExternalEvent
+        ) {
             return Err(Error::invalid(format!(
                 "node {node} is a {ty}, and whole graphs are updated with kernels only (sycl_ext_oneapi_graph, section 7.5.5)"
             ))
@@ -128,7 +135,7 @@ fn command_difference(target: &CommandKind, source: &CommandKind) -> Option<Stri
             call_difference(target, source)
         }
         (target, source) => (NodeType::of(target) != NodeType::of(source))
-            .then(|| format!("is {}, in the executable {}", title(source), title(target))),
+            .then(|| format!("is {}, in the executable {}", title(None, source), title(None, target))),
     }
 }
 

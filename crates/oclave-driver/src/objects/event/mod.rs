@@ -181,6 +181,11 @@ impl Event {
         }
     }
 
+    /// Whether both are the same event.
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(self.one(), other.one())
+    }
+
     /// Whether a wait has proven that it has ended, so that nothing must be asked.
     #[inline]
     pub fn is_behind(&self) -> bool {
