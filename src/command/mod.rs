@@ -31,7 +31,7 @@ pub(crate) use describe::place::{HostData, Place, Placed};
 pub use describe::task::TaskResult;
 pub(crate) use prepare::form::{Form, KernelForm};
 pub(crate) use prepare::graph_part::GraphPart;
-pub(crate) use prepare::launch::prepare_kernel as prepare;
+pub(crate) use prepare::launch::{prepare_kernel as prepare, suggested_group_size};
 pub use prepare::native_kernel::NativeKernel;
 pub(crate) use prepare::prepared::PreparedCommand;
 pub(crate) use submit::recording::{Recorder, Recording};

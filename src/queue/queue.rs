@@ -9,7 +9,7 @@ use crate::MakeError as _;
 use crate::command::{self, Handler, Recording, TaskResult};
 use crate::driver::queue::{self as driver, Properties};
 use crate::{
-    Command, Context, Device, Error, Event, GraphSource, Handles, KernelCall, LaunchRange, Result,
+    Command, Context, Device, Error, Event, GraphSource, Handles, KernelCall, LaunchRange, Range, Result,
     TaskAccess, runtime,
 };
 
@@ -247,6 +247,34 @@ impl Queue {
     /// As [`Queue::parallel_for`].
     pub fn prepare(&self, call: &KernelCall) -> Result<()> {
         command::prepare(self, call)
+    }
+
+    /// The size of work-groups that the driver would choose for a launch whose range does not say one.
+    /// `None` where the driver does not tell ([`Capabilities::suggested_group_sizes`](crate::Capabilities::suggested_group_sizes)),
+    /// and for an empty range. Where the range or the kernel says a size, it is that one.
+    ///
+    /// It is good for memory that depends on the number of groups. Launches that give no size get the
+    /// driver's own choice anyway.
+    ///
+    /// ```no_run
+    /// # use oclave::{KernelCall, NdRange, Queue, Range, Result};
+    /// # fn f(queue: &Queue, call: KernelCall) -> Result<()> {
+    /// let group = queue.suggested_group_size(4096, &call)?.unwrap_or(Range::d1(64));
+    /// queue.parallel_for(NdRange::new(4096, group), call)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Queue::parallel_for`].
+    pub fn suggested_group_size(&self, range: impl LaunchRange, call: &KernelCall) -> Result<Option<Range>> {
+        let range = range.nd_range();
+        let suggested = command::suggested_group_size(self, &range, call)?;
+        Ok(suggested.map(|[x, y, z]| match range.global().dimensions() {
+            1 => Range::d1(x),
+            2 => Range::d2(x, y),
+            _ => Range::d3(x, y, z),
+        }))
     }
 
     /// Runs a kernel with one work-item.
