@@ -167,7 +167,7 @@ pub use graph::{
     BoundGraph, Detail, DynamicCommandGroup, DynamicParameter, DynamicParameters, DynamicValue,
     ExecutableGraph, ExternalEvent, Finalizer, Graph, GraphBuilder, GraphSource, GraphSupport, Node,
     NodeBuilder, NodeSource, NodeTimes, NodeType, NotInterpreted, OutsideSource, PartitionInfo, QueueState,
-    RecordingGuard, ReplayStrategy, SegmentInfo, Timeline,
+    RecordingGuard, ReplayStrategy, SegmentInfo, Timeline, Waits,
 };
 pub use handles::Handles;
 pub use if_device::{NotRun, Ran, if_device, if_host};

@@ -94,6 +94,7 @@ impl Future for EventFuture {
         }
         match &self.pending {
             None => match self.begin(context.waker()) {
+                Ok(true) if self.event.recorded().is_some() => return Poll::Ready(Ok(())),
                 Ok(true) => return Poll::Ready(self.event.wait_for_ended()),
                 Ok(false) => {}
                 Err(error) => return Poll::Ready(Err(error)),
@@ -117,6 +118,10 @@ impl EventFuture {
     /// Asks to be told of the end, unless the command has ended: then `true`.
     fn begin(&mut self, waker: &Waker) -> Result<bool> {
         let event = &self.event;
+        if event.recorded().is_some() {
+            // Recorded as a barrier, or refused.
+            return event.wait().map(|()| true);
+        }
         if let Known::Unknown(promise) = event.known()? {
             promise.check_circle()?;
         } else if event.is_behind() || event.has_ended() {

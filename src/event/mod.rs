@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 pub use self::future::EventFuture;
 pub(crate) use self::promise::{Outcome, Promise, Times};
-pub(crate) use self::recorded::{NodeOwner, Recorded};
+pub(crate) use self::recorded::{NodeOwner, Recorded, Waited};
 use crate::MakeError as _;
 pub use crate::driver::event::Profiling;
 use crate::driver::event::{self as driver, Status};
@@ -229,7 +229,10 @@ impl Event {
             State::Native(event) => runtime::blocking(|| event.wait()),
             State::Promised(promise) => promise.wait(),
             State::Graph(run) => run.end.wait(),
-            State::Recorded(_) => Err(was_recorded()),
+            State::Recorded(node) => {
+                let recorded = node.owner().and_then(|owner| owner.wait_recorded(Waited::Node(node.node())));
+                recorded.unwrap_or_else(|| Err(was_recorded()))
+            }
         }
     }
 
@@ -329,7 +332,7 @@ fn shift_to(device: &Device) -> Option<i64> {
 #[cold]
 fn was_recorded() -> Error {
     Error::invalid("the event's command was recorded into a graph, and has not run")
-        .remedy("use an event of the graph's submission")
+        .remedy("use an event of the graph's submission; `Graph::builder(..).waits(Waits::AsBarriers)` records waits as barriers")
 }
 
 impl From<Status> for EventStatus {

@@ -36,5 +36,6 @@ pub use model::external::ExternalEvent;
 pub use model::graph::{Graph, GraphBuilder};
 pub use model::node::Node;
 pub use model::record::{QueueState, RecordingGuard};
+pub use model::state::Waits;
 pub use update::group::DynamicCommandGroup;
 pub use update::parameter::{DynamicParameter, DynamicParameters, DynamicValue};

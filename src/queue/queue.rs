@@ -8,6 +8,7 @@ use super::Order;
 use crate::MakeError as _;
 use crate::command::{self, Handler, Recording, TaskResult};
 use crate::driver::queue::{self as driver, Properties};
+use crate::event::Waited;
 use crate::{
     Command, Context, Device, Error, Event, GraphSource, Handles, KernelCall, LaunchRange, Range, Result,
     TaskAccess, runtime,
@@ -335,6 +336,11 @@ impl Queue {
     /// commands. [`Invalid`](crate::ErrorKind::Invalid) inside a host task, when the queue waits
     /// for that task.
     pub fn wait(&self) -> Result<()> {
+        if let Some(recorder) = self.recording().recorder()
+            && let Some(recorded) = recorder.wait_recorded(Waited::Queue(self.recording().id()))
+        {
+            return recorded;
+        }
         self.refuse_recording("waiting")?;
         for promise in self.order().held() {
             promise.wait_known()?;
@@ -374,7 +380,7 @@ impl Queue {
         match self.recording().recorder() {
             None => Ok(()),
             Some(_) => Err(Error::invalid(format!("{what}, on a queue that records to a graph"))
-                .remedy("end the recording first; copies that own their host memory can be recorded: `Command::write`, `Command::read`")),
+                .remedy("end the recording first; copies that own their host memory can be recorded: `Command::write`, `Command::read`; waits can be barriers: `Graph::builder(..).waits(..)`")),
         }
     }
 }

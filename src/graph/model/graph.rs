@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::node::Node;
-use super::state::{GraphInner, Options};
+use super::state::{GraphInner, Options, Waits};
 use crate::MakeError as _;
 use crate::command::{Labelled, labelled};
 use crate::dag::EdgeRefusal;
@@ -202,7 +202,7 @@ pub struct GraphBuilder {
 
 impl GraphBuilder {
     fn new(context: &Context, device: &Device) -> Self {
-        let options = Options { check_cycles: true, device_globals: false };
+        let options = Options { check_cycles: true, device_globals: false, waits: Waits::Refused };
         Self { context: context.clone(), device: device.clone(), options }
     }
 
@@ -221,6 +221,34 @@ impl GraphBuilder {
     /// `sycl_ext_oneapi_graph`. They copy what is there when the graph runs.
     pub fn allow_device_globals(mut self) -> Self {
         self.options.device_globals = true;
+        self
+    }
+
+    /// What [`Queue::wait`] and [`Event::wait`](crate::Event::wait) do while queues record to the graph.
+    /// By default, they are errors, as nothing runs that they could wait for.
+    ///
+    /// As barriers, they return at once, and all that is recorded later runs after what they would
+    /// have waited for, on every queue that records to the graph. `event.await` does the same.
+    ///
+    /// This is right for code that waits to put commands in an order, to reuse memory, or to end a
+    /// phase. It is wrong for code whose host part looks at results after the wait, be it to decide
+    /// what comes next, or to measure time: the results are not there yet. Such code fails where it
+    /// reads through the library ([`Queue::read`], guards of USM, host accessors), which stays an
+    /// error. Reads through raw pointers do not fail.
+    ///
+    /// ```no_run
+    /// # use oclave::{Context, Graph, Queue, Result, Waits};
+    /// # fn library_that_waits(_: &Queue) -> Result<()> { Ok(()) }
+    /// # fn f(context: &Context, queue: &Queue) -> Result<()> {
+    /// let graph = Graph::builder(context, queue.device()).waits(Waits::AsBarriers).build()?;
+    /// let recording = graph.record(queue)?;
+    /// library_that_waits(queue)?;
+    /// recording.end();
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn waits(mut self, waits: Waits) -> Self {
+        self.options.waits = waits;
         self
     }
 

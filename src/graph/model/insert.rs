@@ -148,6 +148,18 @@ impl GraphInner {
 }
 
 impl State {
+    /// Adds a barrier to a queue that records: after a node, or after all that the queue has recorded.
+    pub(in crate::graph) fn insert_barrier(
+        &mut self,
+        track: TrackId,
+        after: Option<NodeId>,
+        name: Option<Name>,
+    ) -> NodeId {
+        let named = after.is_some();
+        let predecessors = after.into_iter().collect();
+        self.insert((CommandKind::Barrier, name), &[], predecessors, named, Origin::Recorded(Some(track)))
+    }
+
     fn insert(
         &mut self,
         (mut kind, name): (CommandKind, Option<Name>),

@@ -32,6 +32,18 @@ pub(super) struct Options {
     pub(super) check_cycles: bool,
     /// Whether commands may copy device globals.
     pub(super) device_globals: bool,
+    pub(super) waits: Waits,
+}
+
+/// What waits mean on queues that record; for [`GraphBuilder::waits`](crate::GraphBuilder::waits).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum Waits {
+    /// They are errors.
+    #[default]
+    Refused,
+    /// They are barriers of the recording.
+    AsBarriers,
 }
 
 /// What changes while a graph is built.
@@ -87,6 +99,10 @@ impl GraphInner {
 
     pub(crate) fn device(&self) -> &Device {
         &self.device
+    }
+
+    pub(super) fn waits_as_barriers(&self) -> bool {
+        self.options.waits == Waits::AsBarriers
     }
 
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {

@@ -217,6 +217,11 @@ pub struct CommandBufferSupport {
 }
 
 impl CommandBufferSupport {
+    /// A buffer may be enqueued while it is pending if the two are ordered (since 0.9.8).
+    pub(crate) fn orders_by_events(&self) -> bool {
+        self.version >= Version::new(0, 9, 8)
+    }
+
     /// Recording functions have a `properties` parameter (since 0.9.5).
     pub fn records_with_properties(&self) -> bool {
         self.version >= Version::new(0, 9, 5)

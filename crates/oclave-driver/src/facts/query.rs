@@ -32,9 +32,6 @@ const SPIRV_FUNCTION_POINTERS: u32 = 5603;
 /// records.
 const OLDEST_COMMAND_BUFFER: Version = Version::new(0, 9, 4);
 
-/// From this version of `cl_khr_command_buffer` on, a buffer may be enqueued while it is pending if an
-/// event or the queue orders the two.
-const ORDERED_USE: Version = Version::new(0, 9, 8);
 /// Has several extensions in its core.
 const OPENCL_3_1: Version = Version::new(3, 1, 0);
 
@@ -379,16 +376,18 @@ fn command_buffer_support(device: &Asker<impl Ask>, version: Version) -> Command
     let bits: u64 = device.value(sys::CL_DEVICE_COMMAND_BUFFER_CAPABILITIES_KHR);
     // The newer way to say it; devices of 0.9.4 do not know the query and have the bit instead.
     let queues: u64 = device.value(sys::CL_DEVICE_COMMAND_BUFFER_SUPPORTED_QUEUE_PROPERTIES_KHR);
-    CommandBufferSupport {
+    let mut support = CommandBufferSupport {
         version,
         simultaneous_use: bits & sys::CL_COMMAND_BUFFER_CAPABILITY_SIMULTANEOUS_USE_KHR != 0,
-        ordered_use: version >= ORDERED_USE,
+        ordered_use: false,
         printf: bits & sys::CL_COMMAND_BUFFER_CAPABILITY_KERNEL_PRINTF_KHR != 0,
         out_of_order: bits & CAPABILITY_OUT_OF_ORDER != 0
             || queues & sys::CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE != 0,
         multiple_queues: bits & sys::CL_COMMAND_BUFFER_CAPABILITY_MULTIPLE_QUEUE_KHR != 0,
         required_queue_properties: device.value(sys::CL_DEVICE_COMMAND_BUFFER_REQUIRED_QUEUE_PROPERTIES_KHR),
-    }
+    };
+    support.ordered_use = support.orders_by_events();
+    support
 }
 
 fn mutable_dispatch_support(device: &Asker<impl Ask>, version: Version) -> MutableDispatchSupport {

@@ -81,7 +81,11 @@ impl CommandBuffer {
         let ordered = capabilities.command_buffer.is_some_and(|support| support.ordered_use);
         let fields = if updatable { updatable_fields(queue) } else { 0 };
         let mut flags = 0;
-        if simultaneous {
+        // Before 0.9.8, drivers refuse a pending buffer without the flag, also where an event orders the two. A mask
+        // can hide that they take more.
+        if simultaneous
+            || ordered && capabilities.command_buffer.is_some_and(|support| !support.orders_by_events())
+        {
             flags |= CL_COMMAND_BUFFER_SIMULTANEOUS_USE_KHR;
         }
         if fields != 0 {
