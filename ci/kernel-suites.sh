@@ -1,9 +1,11 @@
 # shellcheck shell=bash
-# Runs kernels that other people wrote (crates/kernel-suites). Sourced by ci/classics, ci/piglit, ci/real and ci/test, after
+# Runs kernels that other people wrote (crates/kernel-suites). Sourced by ci/classics, ci/faults, ci/piglit, ci/real and ci/test, after
 # ci/lib.sh.
 
 KERNEL_SUITES=$CARGO_TARGET_DIR/kernel-suites
 EXCEPTIONS=$OCLAVE_REPO/ci/exceptions
+# The suite of kernels that show faults of drivers.
+FAULT_KERNELS=piglit=$OCLAVE_REPO/crates/oclave-faults/kernels
 
 # build_kernel_suites: builds the program that runs them.
 build_kernel_suites() { (cd "$OCLAVE_REPO" && cargo build --quiet -p kernel-suites); }

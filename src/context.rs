@@ -71,6 +71,7 @@ impl Context {
             blocking_submissions: crate::environment::switch("OCLAVE_BLOCKING_SUBMISSIONS").unwrap_or(false),
             compiler_options: String::new(),
             printf: None,
+            faults: None,
         }
     }
 
@@ -243,6 +244,7 @@ pub struct ContextBuilder {
     blocking_submissions: bool,
     compiler_options: String,
     printf: Option<PrintSink>,
+    faults: Option<String>,
 }
 
 impl ContextBuilder {
@@ -297,6 +299,25 @@ impl ContextBuilder {
         self
     }
 
+    /// Switches work-arounds for faults of drivers off and on in this context, as the variable `OCLAVE_FAULTS` does for all of
+    /// them: `-Q45,+Q16`, `none`, `all`. `oclave faults` lists them.
+    ///
+    /// The devices of the context are [`with_faults`](Device::with_faults) then, and differ from those that the builder was
+    /// given. Take them from [`Context::devices`].
+    ///
+    /// ```no_run
+    /// # use oclave::{Context, Device, Queue};
+    /// # fn main() -> oclave::Result<()> {
+    /// let context = Context::builder(&[Device::select()?]).faults("-Q45").build()?;
+    /// let queue = Queue::new(&context)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn faults(mut self, words: impl Into<String>) -> Self {
+        self.faults = Some(words.into());
+        self
+    }
+
     /// Gives what kernels print with `printf` to a function, call by call, instead of to the
     /// driver.
     ///
@@ -325,11 +346,15 @@ impl ContextBuilder {
     /// Makes the context.
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`](crate::ErrorKind::Invalid) for no device, and for compiler options
-    /// with a zero byte. The same for devices of several platforms, as OpenCL has no context across
+    /// [`ErrorKind::Invalid`](crate::ErrorKind::Invalid) for no device, for compiler options with a
+    /// zero byte, and for [`faults`](Self::faults) that do not exist. The same for devices of several platforms, as OpenCL has no context across
     /// platforms. Otherwise as [`Context::new`]. A cache that cannot be used is no error; it is
     /// logged, once.
-    pub fn build(self) -> Result<Context> {
+    pub fn build(mut self) -> Result<Context> {
+        if let Some(words) = self.faults.take() {
+            self.devices =
+                self.devices.iter().map(|device| device.with_faults(&words)).collect::<Result<_>>()?;
+        }
         self.devices.iter().try_for_each(Device::require_kernels)?;
         let driver = driver::context::Context::new(&self.devices)?;
         self.around(driver)

@@ -2,7 +2,7 @@
 
 use oclave::mask::{self, Mask};
 use oclave::record::{ObjectKind, Session};
-use oclave::{Device, ErrorKind, Platform};
+use oclave::{Context, Device, ErrorKind, Platform};
 
 /// The devices, or the reason why there are none.
 fn devices() -> Option<Vec<Device>> {
@@ -222,4 +222,28 @@ fn public_types_are_send_and_sync() {
     check::<Platform>();
     check::<oclave::Capabilities>();
     check::<oclave::record::Handle>();
+}
+
+/// A context may work around other faults than those of its driver.
+#[test]
+fn contexts_choose_the_faults_to_work_around() {
+    let Some(devices) = devices() else { return };
+    for device in devices {
+        let known = device.driver_faults();
+        if device.require_kernels().is_err() {
+            continue;
+        }
+        let context = Context::builder(std::slice::from_ref(&device)).faults("none,+Q16").build().unwrap();
+        let chosen = context.device();
+        assert_eq!(chosen.driver_faults().iter().map(|fault| fault.to_string()).collect::<Vec<_>>(), ["Q16"]);
+        assert_ne!(*chosen, device);
+        assert_eq!(chosen.masked(Mask::USM).driver_faults(), chosen.driver_faults());
+        assert_eq!(device.driver_faults(), known);
+        assert_eq!(chosen.with_faults("none").unwrap().driver_faults().iter().count(), 0);
+        for words in ["Q0", "-", "some"] {
+            let error = Context::builder(std::slice::from_ref(&device)).faults(words).build().unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Invalid);
+            assert!(error.to_string().contains("is no fault"), "{error:#}");
+        }
+    }
 }

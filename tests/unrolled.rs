@@ -5,8 +5,8 @@ mod common;
 
 use common::{call, context, load};
 use oclave::{KernelBundle, KernelCall, Queue, UsmSlice, usm};
-use oclave_image::passes::unroll;
 use oclave_spirv::check;
+use oclave_spirv::transform::unroll::unroll;
 use oclave_spirv::{Module, Op};
 
 const BYTES: &[u8] = include_bytes!("fixtures/unrolled.spv");

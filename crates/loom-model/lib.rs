@@ -57,6 +57,12 @@ mod sync {
         }
     }
 
+    impl<T: Default> Default for Mutex<T> {
+        fn default() -> Self {
+            Self::new(T::default())
+        }
+    }
+
     /// As `oclave_driver::sync::Condvar`.
     pub(crate) struct Condvar(loom::sync::Condvar);
 

@@ -201,7 +201,7 @@ fn legal_words(image: &LoadedImage, device: &DeviceState) -> Result<Vec<u32>> {
     };
     let legal = passes::legalize_with(&*image.whole()?, device.target(), pass)
         .map_err(|error| refused(error, device))?;
-    legal.doubtful.iter().for_each(|kernel| warn_of_barriers(kernel));
+    legal.refused_kernels.iter().for_each(|kernel| warn_of_barriers(kernel));
     Ok(legal.words)
 }
 

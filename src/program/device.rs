@@ -1,7 +1,6 @@
 //! What programs need to know of one device of a context, found out once.
 
 use oclave_faults::Fault;
-use oclave_image::passes::ImplicitBarriers;
 use std::sync::Arc;
 
 use oclave_image::passes::DeviceTarget;
@@ -133,6 +132,7 @@ fn fingerprint(
     [
         env!("CARGO_PKG_VERSION"),
         oclave_spirv::SOURCES_FINGERPRINT,
+        oclave_faults::SOURCES_FINGERPRINT,
         oclave_image::SOURCES_FINGERPRINT,
         if capabilities.ptx.is_some() { oclave_ptx::SOURCES_FINGERPRINT } else { "" },
         device.platform().name(),
@@ -168,11 +168,6 @@ fn target(device: &Device) -> DeviceTarget {
     let wide_groups = crate::environment::switch("OCLAVE_WIDE_GROUPS");
     target.wide_groups = wide_groups.unwrap_or(device.kind() == DeviceKind::Gpu);
     target.says_uniform = capabilities.ptx.is_some();
-    target.implicit_barriers = match (target.faults.has(Fault::Q13), target.faults.has(Fault::Q48)) {
-        (false, _) => ImplicitBarriers::None,
-        (true, false) => ImplicitBarriers::BesideOthers,
-        (true, true) => ImplicitBarriers::Everywhere,
-    };
     target.vector_argument_bytes = oclave_faults::pocl::vector_argument_bytes();
     target.passes =
         crate::environment::number("OCLAVE_BISECT").and_then(|number| usize::try_from(number).ok());

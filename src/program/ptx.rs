@@ -1,8 +1,8 @@
 //! Programs of devices that take PTX instead of SPIR-V.
 
-use oclave_image::passes;
 use oclave_ptx::{PtxError, PtxTarget, ptx_of, translate_for};
 use oclave_spirv::Module;
+use oclave_spirv::transform::specialize::specialize;
 
 use super::spec::SpecValue;
 use crate::MakeError as _;
@@ -29,7 +29,7 @@ pub(super) fn text_of(
     hook::before(TRANSLATION)?;
     let module = Module::from_words(words)?;
     let values: Vec<(u32, &[u8])> = specs.iter().map(|spec| (spec.id(), spec.bytes())).collect();
-    let module = if values.is_empty() { module } else { passes::specialize(&module, &values)? };
+    let module = if values.is_empty() { module } else { specialize(&module, &values)? };
     translate_for(image.image(), &module, target).map_err(error_of)
 }
 

@@ -4,31 +4,38 @@ use std::fmt::Write as _;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use oclave_image::{DeviceImage, DeviceTarget, disassemble, passes};
+use oclave_faults::FaultSet;
+use oclave_faults::passes::Change;
+use oclave_image::{Aspects, DeviceImage, DeviceTarget, disassemble, passes};
 use oclave_ptx::{PtxTarget, ptx_of, translate_image};
-use oclave_spirv::Module;
+use oclave_spirv::{Module, Version};
+use similar::TextDiff;
 
 use crate::Failure;
 
+/// What is printed of an image, beside its description.
+pub(crate) struct Parts {
+    /// The module's instructions.
+    pub(crate) code: bool,
+    /// Its kernels as PTX.
+    pub(crate) ptx: Option<PtxTarget>,
+    /// How the passes against these faults change it.
+    pub(crate) faults: Option<FaultSet>,
+}
+
 /// Prints images, with an empty line between them.
-pub(crate) fn print_all(
-    out: &mut impl Write,
-    paths: &[PathBuf],
-    code: bool,
-    ptx: Option<&PtxTarget>,
-) -> Result<(), Failure> {
+pub(crate) fn print_all(out: &mut impl Write, paths: &[PathBuf], parts: &Parts) -> Result<(), Failure> {
     for (index, path) in paths.iter().enumerate() {
         if index > 0 {
             writeln!(out)?;
         }
-        print(out, path, code, ptx)?;
+        print(out, path, parts)?;
     }
     Ok(())
 }
 
-/// Prints the image or module in a file; `code` adds the module's instructions, `ptx` the kernels
-/// as PTX.
-fn print(out: &mut impl Write, path: &Path, code: bool, ptx: Option<&PtxTarget>) -> Result<(), Failure> {
+/// Prints the image or module in a file.
+fn print(out: &mut impl Write, path: &Path, parts: &Parts) -> Result<(), Failure> {
     let fail = |what: &dyn std::fmt::Display| Failure::Message(format!("{}: {what}", path.display()));
     let bytes = crate::file::read(path).map_err(|error| fail(&error))?;
     let image = if is_spirv(&bytes) {
@@ -41,14 +48,11 @@ fn print(out: &mut impl Write, path: &Path, code: bool, ptx: Option<&PtxTarget>)
     };
     out.write_all(image.dump().as_bytes())?;
     out.write_all(interpreted(&image).as_bytes())?;
-    if !code && ptx.is_none() {
-        return Ok(());
-    }
-    if code {
+    if parts.code {
         let module = Module::from_words(image.spirv.clone()).map_err(|error| fail(&error))?;
         write!(out, "\n{}", disassemble(&module))?;
     }
-    if let Some(target) = ptx {
+    if let Some(target) = &parts.ptx {
         // What the image holds is what a device gets; PTX for an older one is shown only where it
         // is asked for.
         match ptx_of(&image, target).filter(|(held, _)| held == target) {
@@ -59,6 +63,37 @@ fn print(out: &mut impl Write, path: &Path, code: bool, ptx: Option<&PtxTarget>)
             }
         }
     }
+    if let Some(faults) = parts.faults {
+        write_passes(out, &image, faults).map_err(|error| fail(&error))?;
+    }
+    Ok(())
+}
+
+/// Prints the lines of code that each pass against these faults changes, with three lines around them.
+fn write_passes(
+    out: &mut impl Write,
+    image: &DeviceImage,
+    faults: FaultSet,
+) -> Result<(), Box<dyn std::error::Error>> {
+    let target = DeviceTarget {
+        faults,
+        aspects: Aspects::all(),
+        spirv_version: Version::V1_4,
+        vector_argument_bytes: oclave_faults::pocl::vector_argument_bytes(),
+        ..DeviceTarget::default()
+    };
+    let mut text = String::new();
+    let mut watch = |Change { number, fault, pass, before, after }: Change<'_>| {
+        let (before, after) = (disassemble(before), disassemble(after));
+        let changes = TextDiff::from_lines(&before, &after);
+        // Writing to a String cannot fail.
+        let _ = write!(text, "\npass {number} ({fault}, {pass})\n{}", changes.unified_diff());
+    };
+    passes::legalize_watched(image, &target, Ok, &mut watch)?;
+    if text.is_empty() {
+        text.push_str("\nno pass changes the module\n");
+    }
+    out.write_all(text.as_bytes())?;
     Ok(())
 }
 

@@ -34,6 +34,14 @@ pub(crate) fn print(out: &mut impl Write, device: Option<usize>, form: Form) -> 
     }
 }
 
+/// The faults of a device, by its number, or those that words as in `OCLAVE_FAULTS` name.
+pub(crate) fn named(words: &str) -> Result<FaultSet, Failure> {
+    match words.parse() {
+        Ok(number) => of_device(number),
+        Err(_) => FaultSet::NONE.adjust(words).map_err(|error| Failure::Message(error.to_string())),
+    }
+}
+
 fn of_device(number: usize) -> Result<FaultSet, Failure> {
     let devices = Device::all()?;
     let device = devices.get(number).ok_or_else(|| {

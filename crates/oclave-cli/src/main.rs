@@ -74,6 +74,10 @@ enum Command {
         /// `sm_90` ….
         #[arg(long, value_name = "CAPABILITY")]
         ptx: Option<oclave_ptx::PtxTarget>,
+        /// Prints how each pass against faults of drivers changes the module. The faults are those of a device, by its number
+        /// in `oclave devices`, or words as in OCLAVE_FAULTS: `all`, `Q45,Q16`.
+        #[arg(long, value_name = "FAULTS")]
+        passes: Option<String>,
     },
 }
 
@@ -114,9 +118,12 @@ fn main() -> ExitCode {
             faults::print(&mut out, device, form)
         }
         Command::Aot(aot) => aot::run(&mut out, &aot),
-        Command::Dump { image, package, code, ptx } => image
-            .map_or_else(|| package.images(), |image| Ok(vec![image]))
-            .and_then(|images| dump::print_all(&mut out, &images, code, ptx.as_ref())),
+        Command::Dump { image, package, code, ptx, passes } => {
+            image.map_or_else(|| package.images(), |image| Ok(vec![image])).and_then(|images| {
+                let faults = passes.as_deref().map(faults::named).transpose()?;
+                dump::print_all(&mut out, &images, &dump::Parts { code, ptx, faults })
+            })
+        }
     };
     let result = result.and_then(|()| out.flush().map_err(Failure::from));
     match result {

@@ -314,6 +314,21 @@ fn dump_shows_a_module() {
     assert!(long.starts_with(&short) && long.contains("OpEntryPoint"), "{long}");
 }
 
+#[test]
+fn dump_shows_what_passes_change() {
+    let module = concat!(env!("CARGO_MANIFEST_DIR"), "/../oclave-image/tests/fixtures/neighbours.O2.spv");
+    let changed = text(&oclave(&["dump", "--passes", "Q16", module], &[]).stdout);
+    assert!(
+        changed.contains("\npass 1 (Q16, fences)\n") && changed.contains("\n+OpMemoryBarrier"),
+        "{changed}"
+    );
+    let same = text(&oclave(&["dump", "--passes", "none", module], &[]).stdout);
+    assert!(same.ends_with("\nno pass changes the module\n"), "{same}");
+    let refused = oclave(&["dump", "--passes", "Q0", module], &[]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(text(&refused.stderr).contains("is no fault"));
+}
+
 /// The kernel of a SPIR-V file as an image, and a configuration of two targets.
 fn aot_input(name: &str) -> (PathBuf, String, String) {
     use oclave_spirv::Module;

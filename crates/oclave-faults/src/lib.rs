@@ -4,6 +4,8 @@
 //! the work-around, and the report upstream. [`Driver::of`] recognises a driver by the texts of its platform and device, and
 //! [`FaultSet::of`] gives its faults.
 //!
+//! [`passes`] change SPIR-V so that compilers with these faults do not get it wrong.
+//!
 //! A version that is newer than the newest one seen is treated as the newest one seen. Most faults outlive a release, and a
 //! work-around that is not needed costs time, not results.
 //!
@@ -11,6 +13,7 @@
 #![forbid(unsafe_code)]
 
 mod driver;
+pub mod passes;
 pub mod pocl;
 mod set;
 mod table;
@@ -18,3 +21,6 @@ mod table;
 pub use driver::{DeviceTexts, Driver, Family, Version};
 pub use set::{FaultSet, UnknownFault};
 pub use table::{Affected, FAULTS, Fault, On, Row, Seen};
+
+/// Tells one build of this crate's sources from another: the passes of equal fingerprints make equal modules.
+pub const SOURCES_FINGERPRINT: &str = env!("OCLAVE_SOURCES");

@@ -254,7 +254,7 @@ faults! {
     /// processor, and such kernels do not. Each `min`, `max`, `clamp`, `rotate` or `mad` is a call, and neither
     /// loops nor work-items with one are vectorised. A median of nine bytes took five times as long as from source. In task
     /// lists of 1024 work-items each `mad` took 2.7 and 0.7 ns. So simple functions become instructions
-    /// (`called_functions` of `oclave_image`).
+    /// (`called_functions`).
     Q9 = 9, [POCL_6], Measurements,
         "Built-in functions are calls that are not inlined into kernels from SPIR-V; loops with them are not vectorised.",
         "Instructions for simple functions (`called_functions`).", [];
@@ -275,7 +275,7 @@ faults! {
     /// **Q13. PoCL 6.0 and 7.1 on CPUs.** PoCL adds barriers to innermost loops whose bound is the
     /// same for a group. 6.0 does so in kernels with barriers, 7.1 in all kernels. It does so even
     /// where work-items reach the loop at different times, and then runs the loop as often as the
-    /// first work-item needs. `oclave_image::legalize` writes such loops in another form. Beside
+    /// first work-item needs. [`passes`](crate::passes) write such loops in another form. Beside
     /// other barriers `POCL_WORK_GROUP_METHOD=cbs` in the environment helps, too.
     ///
     /// Such barriers behind conditions also make code run twice, for the first work-item of groups of
@@ -301,7 +301,7 @@ faults! {
     /// pass for Q13 looks at all of these on 6.0 (decision 121).
     Q13 = 13, [POCL_CPU], Programs,
         "Barriers that PoCL adds to loops make the loop run as often as the first work-item needs.",
-        "Such loops get another form (`work_item_loops`).", ["pocl#340", "pocl#2235"];
+        "Such loops get another form (`barriers`).", ["pocl#340", "pocl#2235"];
     /// **Q14. PoCL 7.1 on CPUs.** Barriers under conditions go wrong in PoCL's usual method: of 168
     /// random kernels 2 were wrong and 4 aborted the process. Continuations got these six right.
     /// PoCL takes continuations for kernels in which an outermost loop with barriers has several
@@ -313,11 +313,11 @@ faults! {
     /// if (id & 1) …`. So such kernels get the forms for Q14 and Q15 (decision 116).
     Q14 = 14, [POCL_CPU_7], Programs,
         "Barriers under conditions are wrong or abort the process in the usual method.",
-        "A second exit of an outermost loop, for which PoCL uses continuations (`work_item_loops`).", [];
+        "A second exit of an outermost loop, for which PoCL uses continuations (`barriers`).", [];
     /// **Q15. PoCL 6.0 on CPUs.** It takes continuations only where `POCL_WORK_GROUP_METHOD=cbs` is
     /// set. Barriers under conditions, and in loops with several ends, abort the process in one of
     /// a hundred random kernels (`WorkitemLoops.cc:1274`). About as many compute wrong results.
-    /// Such kernels get one barrier in one loop (`one_barrier` of `oclave_image`, decision 91).
+    /// Such kernels get one barrier in one loop (`one_barrier`, decision 91).
     /// Reports of the same kind: pocl#1167 (open), pocl#1747, pocl#1794, pocl#1958.
     Q15 = 15, [POCL_CPU_6], Programs,
         "Barriers under conditions, and in loops with several exits, abort the process or are wrong.",
@@ -332,13 +332,13 @@ faults! {
     /// same marks.
     Q16 = 16, [POCL_CPU], Programs,
         "Accesses to neighbouring elements are joined across accesses of the same work-item to one of them.",
-        "Fences between such accesses (`interleaved`).", ["llvm-project#63602", "pocl#757"];
+        "Fences between such accesses (`fences`).", ["llvm-project#63602", "pocl#757"];
     /// **Q17. Mesa's rusticl 26.1.6 on llvmpipe.** `clBuildProgram` ends the process with SIGSEGV on
     /// some kernels that take a struct by value. The struct has a vector, and the kernel reads two
     /// lanes of it by access chains: `typedef struct { float4 s; } P; kernel void k(P p, global float *out) {
     /// out[0] = p.s.x + p.s.y; }`, built by clang 15 with `-O2`. One lane, or the whole vector, is
     /// fine. So is an address that is made by a cast, and the library makes it so
-    /// (`vector_components` of `oclave_image`). Raw OpenCL in C shows the crash. No
+    /// (`vector_components`). Raw OpenCL in C shows the crash. No
     /// upstream report was found.
     Q17 = 17, [LLVMPIPE], Programs,
         "Building ends the process if a kernel reads two lanes of a vector in a struct by value.",
@@ -367,7 +367,7 @@ faults! {
     /// **Q21. Mesa's rusticl 26.1.6 on llvmpipe.** Larger functions are not inlined. A barrier in
     /// one ends the process with SIGSEGV when the kernel is launched: llvmpipe suspends a coroutine
     /// there, and a function has none. Such functions get SPIR-V's hint `Inline`, which Mesa follows
-    /// (`inline_hints` of `oclave_image`). Kernels with barriers in virtual functions crashed.
+    /// (`inline_hints`). Kernels with barriers in virtual functions crashed.
     Q21 = 21, [LLVMPIPE], Programs,
         "A barrier in a function that is not inlined crashes at the launch.",
         "The hint `Inline` at such functions (`inline_hints`).", [];
@@ -375,14 +375,14 @@ faults! {
     /// to private memory ends the process with SIGSEGV at the launch. The address may be an
     /// integer, and the access need not happen: `if (a) *out = *(private uint *)a;` with `a == 0`
     /// crashes. Resolved generic pointers ask an integer for its address space, and one way leads
-    /// to private memory. So such functions get a variable (`private_addresses` of `oclave_image`).
+    /// to private memory. So such functions get a variable (`private_addresses`).
     Q22 = 22, [LLVMPIPE], Programs,
         "An access to private memory crashes in a kernel without private variables.",
         "Such functions get a variable (`private_addresses`).", [];
     /// **Q23. Mesa's rusticl 25.0.7 on llvmpipe.** A function that is not inlined and has no
     /// `OpName` ends the process with SIGSEGV when a kernel that calls it is launched:
     /// `LLVMAddFunction` gets a null pointer for the name. 26.1.6 takes such functions. Modules of
-    /// the interpreter have some. So functions get names (`function_names` of `oclave_image`).
+    /// the interpreter have some. So functions get names (`function_names`).
     Q23 = 23, [LLVMPIPE.before(26, 0)], Programs,
         "A function that is not inlined and has no name crashes at the launch.",
         "Functions get names (`function_names`).", [];
@@ -406,7 +406,7 @@ faults! {
     /// change. From source, this does: `for (uint i = 0; i < n; i++) { uint r = i < a ? in[i] : b;
     /// s += rotate(r, 9u); }`. `min`, `sqrt`, `popcount` and saturating conversions crash as well.
     /// Kernels whose work-items are vectorised do not show it. Loops of interpreter modules over
-    /// work-items do. Such loops are kept from being vectorised (`scalar_loops` of `oclave_image`).
+    /// work-items do. Such loops are kept from being vectorised (`scalar_loops`).
     ///
     /// Kernels that only compare the number of a work-item count as not vectorised: the compiler makes
     /// `if (get_local_id(0) == 0) for …` the bounds of the group. In kernels that are vectorised the
@@ -423,8 +423,7 @@ faults! {
     /// **Q27. Mesa's rusticl 26.1.6.** A constant pointer that is made of an integer
     /// (`OpSpecConstantOp ConvertUToPtr`) is refused: "No NIR equivalent", which only
     /// `RUSTICL_DEBUG=program` shows. From LLVM 16 on, constructors of classes with virtual
-    /// functions store such constants. So functions compute them (`integer_pointers` of
-    /// `oclave_image`).
+    /// functions store such constants. So functions compute them (`integer_pointers`).
     Q27 = 27, [RUSTICL], Programs,
         "Constant pointers made of integers are refused.",
         "Functions compute them (`integer_pointers`).", [];
@@ -458,23 +457,23 @@ faults! {
     /// loop. So are two branches in a loop, behind a condition that is the same for all work-items:
     /// both conditions leave the loop. So is a condition of two parts, one of which is the same for
     /// all and the other one leaves the loop. So is a selection behind a loop that has its condition,
-    /// too. Such values are made to depend on the work-item (`joined_values` of `oclave_image`,
+    /// too. Such values are made to depend on the work-item (`divergent_phis`,
     /// decisions 102, 115 and 125). Right
     /// with `-cl-opt-disable`, and with `CL_CONFIG_USE_VECTORIZER=False` in the environment.
     ///
     /// Left as it is: code of clang's `-O0`, which has variables instead of such values.
     Q32 = 32, [INTEL], RandomKernels,
         "Values are the same for all work-items after branches with loops that work-items take differently.",
-        "Such values depend on the work-item (`joined_values`).", [];
+        "Such values depend on the work-item (`divergent_phis`).", [];
     /// **Q33. PoCL 7.1 on CPUs.** A value from memory that a work-item needs behind a barrier is
     /// loaded again there, when the memory may hold something else. From source, `v = l[id]; l[id]
     /// = 9; barrier(CLK_LOCAL_MEM_FENCE); out[id] = v;` writes 9, in local, global and private
     /// memory. pocl#2269 mends it. PoCL does not repeat volatile loads, so such loads become
-    /// volatile (`kept_loads` of `oclave_image`). `POCL_PREGION_VALUE_REMAT=0` in the environment
+    /// volatile (`volatile_loads`). `POCL_PREGION_VALUE_REMAT=0` in the environment
     /// helps, too.
     Q33 = 33, [POCL_CPU_7], Programs,
         "A value from memory that is needed after a barrier is loaded again there.",
-        "Volatile loads (`kept_loads`).", ["pocl#2269"];
+        "Volatile loads (`volatile_loads`).", ["pocl#2269"];
     /// **Q34. NVIDIA 580.159.** Each launch is slower by the arguments that are memory, also if they
     /// are set once. A launch in order took 13.5 µs with a `cl_mem`, 14.1 with SVM, and 13.0 with
     /// the same address as a number of 64 bits. With two pointers, it took 15.3 µs with SVM, and 13.0
@@ -486,14 +485,14 @@ faults! {
     /// **Q35. Intel's CPU runtime 2026.2.** `max` with an id of a work-item counts as a bound of the
     /// group, where the kernel uses that dimension for nothing else. From source, `out[get_global_id(0)]
     /// = max((uint)get_local_id(1), 1u);` writes nothing in groups of 8 × 1. So `max` of integers
-    /// becomes a comparison and a selection (`integer_maximum` of `oclave_image`). `min` was right.
+    /// becomes a comparison and a selection (`integer_maximum`). `min` was right.
     Q35 = 35, [INTEL], RandomKernels,
         "`max` with an id counts as a bound of the group, and nothing is written.",
         "A comparison and a selection (`integer_maximum`).", [];
     /// **Q36. Mesa's rusticl 26.1.6.** `clBuildProgram` refuses phis with two values for one block
     /// ("OpPhi's number of incoming blocks does not match"). llvm-spirv 15 writes such phis where
     /// several cases of a switch lead to one block. SPIR-V does not allow them, and the drivers that
-    /// use LLVM need them. So the repeated values go (`phi_pairs` of `oclave_image`).
+    /// use LLVM need them. So the repeated values go (`phi_pairs`).
     Q36 = 36, [RUSTICL], Programs,
         "Phis with two values for one block are refused.",
         "Repeated values go (`phi_pairs`).", [];
@@ -522,7 +521,7 @@ faults! {
     /// `zero_lanes` of `kernels/tests/optimised.cl` is wrong, with each of PoCL's methods. It was right
     /// with `-cl-opt-disable`. Seen in one of 10,000 random kernels. Lanes may become zero in PoCL, as
     /// ids do in groups of n × 1. So products of vectors that are put together from scalars are
-    /// computed lane by lane (`zero_lanes` of `oclave_image`). Left as it is: code of clang's `-O0`.
+    /// computed lane by lane (`zero_lanes`). Left as it is: code of clang's `-O0`.
     /// PoCL 6.0 (LLVM 18) was right, but LLVM's fault is older.
     Q39 = 39, [POCL_CPU], RandomKernels,
         "Zero lanes of products of vectors count as undefined.",
@@ -539,7 +538,7 @@ faults! {
     /// without an error. From source, `switch (id)` with 79 cases was right, and with 80 cases from
     /// case 79 on wrong. So were 80 of `else if`, and 80 of `if (…) return`. 80 loops were right, and
     /// 81 were not. A loop with several ends counts as often as Mesa unrolls it, up to 32 times. So
-    /// switches are searched by halves (`wide_switches` of `oclave_image`). Functions with deep
+    /// switches are searched by halves (`wide_switches`). Functions with deep
     /// conditions become loops around switches (`deep_conditions`), or the module is refused.
     Q42 = 42, [LLVMPIPE], Programs,
         "More than 80 nested conditions are forgotten, and results are wrong.",
@@ -547,7 +546,7 @@ faults! {
     /// **Q43. Intel's CPU runtime 2026.2.** In kernels with barriers, `~min(in[id], b)` is wrong in
     /// groups that do not fill a vector of 16, and so is `fmax(-x, 2.0f)`. Right with
     /// `-cl-opt-disable`. So such complements and negations become `never ? 0 : ~x`
-    /// (`inverted_choices` of `oclave_image`).
+    /// (`opaque_negations`).
     ///
     /// Also, it takes `-x` of a float for the same in all work-items, and all that depends on the work-item by
     /// such negations only. If that is kept across a barrier, all work-items have that of the last one. From
@@ -555,20 +554,20 @@ faults! {
     /// intel/llvm#23220 shows it. Upstream: `docs/upstream/intel-negations-across-barriers.md`.
     Q43 = 43, [INTEL], Programs,
         "Complements are wrong in kernels with barriers; a negated float that is kept across a barrier is that of the last work-item.",
-        "A selection with a condition that compilers do not know (`inverted_choices`).", ["intel/llvm#23220", "intel-negations-across-barriers.md"];
+        "A selection with a condition that compilers do not know (`opaque_negations`).", ["intel/llvm#23220", "intel-negations-across-barriers.md"];
     /// **Q45. PoCL 7.1 (LLVM 21) on CPUs.** LLVM's vectoriser has to test that a counter with a mask
     /// does not wrap around. It drops this test if an address adds something to the counter.
     /// `llvm-project#191498` mends it.
     /// From source, `out[id] = in[(id & 7) + 8 * (a & 3)]` reads `in[8]` for `id == 8`, and so does the
     /// same with a counter of a loop. So a zero that LLVM does not know joins such a counter
-    /// (`masked_counters` of `oclave_image`, decision 118). Left as it is: code of clang's `-O0`.
+    /// (`masked_counters`, decision 118). Left as it is: code of clang's `-O0`.
     Q45 = 45, [POCL_CPU_7], RandomKernels,
         "Masked counters in addresses run on.",
         "A zero that compilers do not know joins the counter (`masked_counters`).", ["llvm-project#191498"];
     /// **Q46. Mesa's rusticl 26.1.6 on llvmpipe.** A load from an address that is the same for all
     /// work-items has no mask. Few instructions behind a condition are no branch, and code behind a
     /// `break` goes on. From source, `if (a == 77) v = *p;` ends the process with SIGSEGV for an invalid
-    /// `p`. So such addresses become `address == id ? 0 : address` (`guarded_loads` of `oclave_image`).
+    /// `p`. So such addresses become `address == id ? 0 : address` (`guarded_loads`).
     Q46 = 46, [LLVMPIPE], Programs,
         "Loads from addresses that are the same for all work-items run without their condition.",
         "Such addresses depend on the work-item (`guarded_loads`).", [];
@@ -578,7 +577,7 @@ faults! {
     /// one (Q49, decision 120).
     Q48 = 48, [POCL_CPU_7], Programs,
         "The barriers of Q13 are added in kernels without barriers, too, and go wrong between a switch and its cases.",
-        "As for Q13, in all kernels (`work_item_loops`).", [];
+        "As for Q13, in all kernels (`barriers`).", [];
     /// **Q53. PoCL 6.0 (LLVM 18) on CPUs.** The work-around for Q13 makes the end of a loop depend on
     /// the work-item. The condition that it added kept a work-item that no group has in the loop for
     /// ever. LLVM takes loops for finite, and drops such a condition where the loop writes nothing.
@@ -593,11 +592,11 @@ faults! {
     /// of the loop.
     Q53 = 53, [POCL_CPU], Programs,
         "Conditions that keep a loop from ending vanish. After a check with an endless loop, work-items take one branch.",
-        "The condition leaves the loop instead (`work_item_loops`, `endless_loops`).", ["pocl-endless-loops.md"];
+        "The condition leaves the loop instead (`barriers`, `endless_loops`).", ["pocl-endless-loops.md"];
     /// **Q55. Mesa's rusticl 26.1.6.** A program-scope constant with the address of another one in its
     /// initial value is refused, without a word. SPIR-V's validator, which Mesa asks, requires an
     /// `OpSpecConstantComposite` there, and Mesa refuses addresses in it ("wrong kind of value").
-    /// So functions compute such addresses (`constant_addresses` of `oclave_image`, decision 129).
+    /// So functions compute such addresses (`constant_addresses`, decision 129).
     Q55 = 55, [RUSTICL], Programs,
         "Program-scope constants with addresses of others are refused.",
         "Functions compute such addresses (`constant_addresses`).", [];
@@ -619,7 +618,7 @@ faults! {
     /// **Q58. PoCL 6.0 on CPUs.** A function that stays a call and reads the id of its work-item or group
     /// ends the process when its kernel is loaded. Seen in plain OpenCL C: `__attribute__((noinline))
     /// uint f(void) { return get_group_id(0); }`. So such functions lose the hint not to be
-    /// inlined (`inline_hints` of `oclave_image`). Upstream: `docs/upstream/pocl-ids-in-calls.md`.
+    /// inlined (`inline_hints`). Upstream: `docs/upstream/pocl-ids-in-calls.md`.
     Q58 = 58, [POCL_CPU_6], Programs,
         "A function that stays a call and reads ids ends the process.",
         "Such functions lose the hint not to be inlined (`inline_hints`).", ["pocl-ids-in-calls.md"];
@@ -627,7 +626,7 @@ faults! {
     /// wider than a register: 64 bytes with AVX-512, 32 with AVX, 16 else. `vstore16` of `long`
     /// stores nothing there, and `cos(double16)` does not compute. The library of bitcode calls such a function by
     /// a wrapper that passes addresses of variables, and never writes them. OpenCL C does not call the
-    /// wrappers. So these functions get parts of the vectors (`wide_arguments` of `oclave_image`).
+    /// wrappers. So these functions get parts of the vectors (`wide_arguments`).
     /// This is the number of bytes that they may have. Upstream: `docs/upstream/pocl-wide-arguments.md`.
     Q59 = 59, [POCL_CPU_6], Programs,
         "Built-in functions get garbage for vectors wider than a register.",
@@ -638,7 +637,7 @@ faults! {
     /// if (i > n || j > m) return; out[i] = i;` runs from `n` on. Beside a kernel that begins with `if (d - i >= n)
     /// return;`, another one with `if (i >= n) return;` runs from `n` on, out of its buffers. Also,
     /// `if (i - d <= n || i < m) return;` is wrong for item 0 if `n + d` is 0. Such comparisons get a zero
-    /// that compilers do not know (`inverted_bounds` of `oclave_image`). Upstream:
+    /// that compilers do not know (`inverted_bounds`). Upstream:
     /// `docs/upstream/intel-differences-invert-bounds.md`.
     Q61 = 61, [INTEL], Programs,
         "A condition on a difference with an id inverts later conditions on ids.",
@@ -647,32 +646,32 @@ faults! {
     /// `mad_sat((int2)INT_MAX, (int2)2, (int2)2)` is 0. Of 1728 triples of edge values, 282 are wrong for
     /// `int` and 239 for `uint`. `mad_sat` of `long` is wrong for scalars, too. `step` is 0 for NaN.
     /// `shuffle(double4, mask)` uses high bits of the mask. `shuffle` of `half` vectors does not build. Such
-    /// calls get other instructions (`wrong_functions` of `oclave_image`). Upstream:
+    /// calls get other instructions (`wrong_functions`). Upstream:
     /// `docs/upstream/intel-vector-functions.md`.
     Q62 = 62, [INTEL], Programs,
         "`mad_sat`, `step` and `shuffle` are wrong for some vectors.",
         "Other instructions (`wrong_functions`).", ["intel-vector-functions.md"];
     /// **Q63. PoCL 6.0 on CPUs.** `work_group_all` is 0 where all work-items are for it. `work_group_any`
-    /// is right. So it becomes `!work_group_any(!x)` (`inverted_votes` of `oclave_image`). Upstream:
+    /// is right. So it becomes `!work_group_any(!x)` (`inverted_votes`). Upstream:
     /// `docs/upstream/pocl-work-group-all.md`.
     Q63 = 63, [POCL_CPU_6], Programs,
         "`work_group_all` is 0 where all work-items agree.",
         "`work_group_any` of the opposite (`inverted_votes`).", ["pocl-work-group-all.md"];
     /// **Q64. Mesa's rusticl 26.1.6 on llvmpipe.** `get_sub_group_size` is 8 in the last sub-group of a group of 9, which has
-    /// one work-item. So the size is computed from the size of the group (`sub_group_sizes` of `oclave_image`).
+    /// one work-item. So the size is computed from the size of the group (`sub_group_sizes`).
     /// Upstream: `docs/upstream/rusticl-sub-group-size.md`.
     Q64 = 64, [LLVMPIPE], Programs,
         "`get_sub_group_size` is 8 in the last sub-group of a group of 9.",
         "The size is computed (`sub_group_sizes`).", ["rusticl-sub-group-size.md"];
     /// **Q65. Intel's CPU runtime 2026.2.** `work_group_broadcast` of `half` crashes its compiler
     /// (`vplan-vec`). Other collective functions of `half` are right. So it broadcasts integers
-    /// (`half_broadcasts` of `oclave_image`). Upstream: `docs/upstream/intel-half-broadcast.md`.
+    /// (`half_broadcasts`). Upstream: `docs/upstream/intel-half-broadcast.md`.
     Q65 = 65, [INTEL], Programs,
         "`work_group_broadcast` of `half` crashes the compiler.",
         "Integers are broadcast (`half_broadcasts`).", ["intel-half-broadcast.md"];
     /// **Q66. Intel's CPU runtime 2026.2, PoCL 6.0 and 7.1 on CPUs.** `vstorea_half3` writes a fourth
     /// element, in all address spaces and rounding modes. So `vstore_half3` stores at the same address
-    /// (`wrong_functions` of `oclave_image`). Upstream: `docs/upstream/vstorea-half3.md`.
+    /// (`wrong_functions`). Upstream: `docs/upstream/vstorea-half3.md`.
     Q66 = 66, [INTEL, POCL_CPU], Programs,
         "`vstorea_half3` writes a fourth element.",
         "`vstore_half3` at the same address (`wrong_functions`).", ["vstorea-half3.md"];

@@ -64,3 +64,20 @@ impl From<oclave_spirv::Error> for ImageError {
         }
     }
 }
+
+impl From<oclave_faults::passes::Error> for ImageError {
+    fn from(error: oclave_faults::passes::Error) -> Self {
+        match error {
+            oclave_faults::passes::Error::Module(error) => error.into(),
+            oclave_faults::passes::Error::DeviceLacks { what } => Self::DeviceLacks { what },
+        }
+    }
+}
+
+/// The error of a transformation that fails because of what the kernel's author wrote.
+pub(crate) fn diagnostic(error: oclave_spirv::Error) -> ImageError {
+    match error {
+        oclave_spirv::Error::Unsupported(what) => ImageError::Diagnostic(what),
+        other => other.into(),
+    }
+}

@@ -16,8 +16,7 @@ mod error;
 mod image;
 mod interpreter;
 mod link;
-mod load;
-mod localize;
+mod lowering;
 #[doc(hidden)]
 pub mod passes;
 mod post_link;

@@ -1,7 +1,7 @@
 //! The passes that the other crates of oclave call. Internal: not part of the semver promise.
 //!
-//! They live in folders by when they run: `build`, `load`, `link`, `interpreter`. What does not depend on
-//! device images is in `oclave-spirv`: the words, analyses, and the check before every driver call.
+//! They live in folders by when they run: `build`, `lowering`, `link`, `interpreter`. What does not depend on
+//! device images is in `oclave-spirv`. Passes against faults of drivers are in `oclave-faults`.
 
 pub use crate::analysis::indirect::kernels_that_follow_pointers;
 pub use crate::build::signatures::signatures;
@@ -12,18 +12,12 @@ pub use crate::link::dispatch::{
 };
 pub use crate::link::linker::{self as link, LinkInput, link_modules};
 pub use crate::link::virtual_functions;
-pub use crate::load::device_target::DeviceTarget;
-pub use crate::load::global_access::{GLOBAL_ACCESS_KERNEL, add_global_access_kernel};
-pub use crate::load::hidden_argument::{
+pub use crate::lowering::device_target::DeviceTarget;
+pub use crate::lowering::global_access::{GLOBAL_ACCESS_KERNEL, add_global_access_kernel};
+pub use crate::lowering::hidden_argument::{
     HiddenArgument, image_scope_initial_values, lower_globals_to_hidden_argument,
 };
-pub use crate::load::inline_calls::inline_calls;
-pub use crate::load::legalize::{Legal, legalize, legalize_with};
-pub use crate::load::specialize::specialize;
-pub use crate::load::unroll::unroll;
-pub use crate::load::work_item_loops::{
-    ImplicitBarriers, Steered, keep_apart, kernels_with_tangled_barriers, steer,
-};
+pub use crate::lowering::legalize::{Legal, legalize, legalize_watched, legalize_with};
 
 /// Modules that run many small launches of other modules' kernels.
 pub mod interpreter {

@@ -66,10 +66,11 @@ pub use library::{LIBRARY_VARIABLE, Library, link, needs_library};
 pub use parameters::with_addresses_as_numbers;
 pub use target::PtxTarget;
 
-use oclave_image::passes::{inline_calls, unroll};
 use oclave_spirv::Module;
 use oclave_spirv::check;
+use oclave_spirv::transform::inline_calls::inline_calls;
 use oclave_spirv::transform::strip;
+use oclave_spirv::transform::unroll::unroll;
 
 /// Hash of the sources of this crate: part of the key of cached programs.
 pub const SOURCES_FINGERPRINT: &str = env!("OCLAVE_SOURCES");

@@ -169,7 +169,8 @@ impl ExecutableGraph {
     ) {
         let (outdated, known) = &mut prepared.outdated;
         outdated.extend(dynamics.changed_after(*known).map(NodeId::index));
-        outdated.sort_unstable();
+        // Two sorted runs, most often, which a stable sort merges.
+        outdated.sort();
         outdated.dedup();
         let mut updated: Vec<usize> = updated.iter().map(|node| node.index()).collect();
         updated.sort_unstable();

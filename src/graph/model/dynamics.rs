@@ -126,22 +126,20 @@ impl Dynamics {
     /// The nodes with changes after the first so many.
     pub(in crate::graph) fn changed_after(&self, changes: u64) -> impl Iterator<Item = NodeId> {
         self.changed.range(changes + 1..).flat_map(|(_, what)| match what {
-            Changed::Parameter(parameter) => self.followers(*parameter),
+            Changed::Parameter(parameter) => self.followers(*parameter).collect(),
             Changed::Node(node) => vec![*node],
-            Changed::Group(group) => self.group(*group).map_or_else(Vec::new, |group| group.nodes.clone()),
+            Changed::Group(group) => self.nodes(*group).to_vec(),
         })
     }
 
     /// The nodes with an argument that follows a parameter; those of a group also where another of
     /// its commands is active.
-    pub(in crate::graph) fn followers(&self, parameter: u64) -> Vec<NodeId> {
-        let nodes = |site: &Site| match site.owner {
-            Owner::Node(node) => vec![node],
-            Owner::Alternative(group, _) => {
-                self.group(group).map_or_else(Vec::new, |group| group.nodes.clone())
-            }
-        };
-        self.sites(parameter).iter().flat_map(nodes).collect()
+    pub(in crate::graph) fn followers(&self, parameter: u64) -> impl Iterator<Item = NodeId> {
+        let nodes = self.sites(parameter).iter().flat_map(|site| match &site.owner {
+            Owner::Node(node) => std::slice::from_ref(node),
+            Owner::Alternative(group, _) => self.nodes(*group),
+        });
+        nodes.copied()
     }
 
     pub(in crate::graph) fn sites(&self, parameter: u64) -> &[Site] {
@@ -168,6 +166,11 @@ impl Dynamics {
         if let Some(group) = self.group_mut(id) {
             group.nodes.push(node);
         }
+    }
+
+    /// The nodes that have their command from a group.
+    fn nodes(&self, id: GroupId) -> &[NodeId] {
+        self.group(id).map_or(&[], Group::nodes)
     }
 
     pub(super) fn group_mut(&mut self, id: GroupId) -> Option<&mut Group> {

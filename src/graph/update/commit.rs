@@ -134,9 +134,11 @@ impl ExecutableGraph {
             return Err(Error::invalid(message).at("dynamic parameter"));
         }
         parameter.update(value)?;
-        let followers = graph.state().dynamics.followers(parameter.id());
-        let known = followers.into_iter().filter(|node| layout.flat.position(node.index()).is_some());
-        let nodes = graph.nodes_of(known);
+        let nodes = {
+            let state = graph.state();
+            let followers = state.dynamics.followers(parameter.id());
+            graph.nodes_of(followers.filter(|node| layout.flat.position(node.index()).is_some()))
+        };
         self.update(&nodes)
     }
 
@@ -315,6 +317,7 @@ fn apply(
     changes.sort_by_key(|change| change.partition);
     followers.sort_by_key(|follower| follower.partition);
     let (mut changes, mut followers) = (changes.into_iter(), followers.as_slice());
+    let mut reader = Reader::default();
     loop {
         let change = changes.as_slice().first().map(|change| change.partition);
         let follower = followers.first().map(|follower| Some(follower.partition));
@@ -325,7 +328,7 @@ fn apply(
         let mut part = partition.and_then(|partition| parts.get_mut(partition as usize)?.as_mut());
         patches.clear();
         if let Some(part) = &mut part {
-            set_values(part, own, commands, locations, patches)?;
+            set_values(part, own, (&mut *commands, &mut reader), locations, patches)?;
         }
         while changes.as_slice().first().is_some_and(|change| change.partition == partition) {
             let Some(Change { node, command, fit, .. }) = changes.next() else { break };
@@ -362,13 +365,12 @@ fn apply(
 fn set_values(
     part: &mut Part,
     nodes: &[Follower],
-    commands: &mut Commands,
+    (commands, reader): (&mut Commands, &mut Reader),
     locations: &[Option<Location>],
     patches: &mut Patches,
 ) -> Result<()> {
     let nodes = || nodes.iter().map(|follower| follower.node);
-    let mut reader = Reader::default();
-    nodes().for_each(|node| commands.follow(node as usize, &mut reader));
+    nodes().for_each(|node| commands.follow(node as usize, reader));
     part.tuned.set_arguments(locations, patches, |steps, locations, patches| {
         steps.set_values(nodes(), commands, locations, patches)
     })

@@ -301,10 +301,10 @@ fn legal_words(
         (layout, spec_ids) = (made, module.spec_ids().collect());
         Ok(module)
     };
-    let Legal { words, doubtful } = legalize_with(&*image.whole()?, device.target(), pass)
+    let Legal { words, refused_kernels } = legalize_with(&*image.whole()?, device.target(), pass)
         .map_err(|error: ImageError| refused(error, device))
         .map_err(|error| error.at("interpreter module"))?;
-    if !doubtful.is_empty() {
+    if !refused_kernels.is_empty() {
         let what =
             "the device's compiler may get the barriers of its kernels wrong; they are launched instead";
         return Err(Error::new(ErrorKind::KernelNotSupported, what).at("interpreter module"));

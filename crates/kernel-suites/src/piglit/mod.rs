@@ -75,12 +75,14 @@ fn standard(version: u32) -> String {
     format!("-cl-std=CL{}.{}", version / 10, version % 10)
 }
 
-/// All files with tests under piglit's folder, relative to it and sorted.
+/// All files with tests under piglit's folder, or under another one, relative to it and sorted.
 ///
 /// # Errors
 /// A folder that cannot be read.
 pub(crate) fn files(root: &Path) -> std::io::Result<Vec<PathBuf>> {
-    let mut folders = vec![root.join("tests/cl/program"), root.join("generated_tests/cl")];
+    let of_piglit = [root.join("tests/cl/program"), root.join("generated_tests/cl")];
+    let mut folders =
+        if of_piglit.iter().all(|folder| folder.is_dir()) { of_piglit.into() } else { vec![root.to_owned()] };
     let mut found = Vec::new();
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder)? {

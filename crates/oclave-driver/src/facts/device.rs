@@ -70,6 +70,8 @@ struct Inner {
     mask: Mask,
     side: Side,
     capabilities: OnceLock<Capabilities>,
+    /// In place of those that are known of the driver.
+    chosen_faults: Option<FaultSet>,
     faults: OnceLock<FaultSet>,
 }
 
@@ -209,13 +211,30 @@ impl Device {
     }
 
     fn new(root: RootRef, mask: Mask, side: Side) -> Self {
-        Self(Arc::new(Inner { root, mask, side, capabilities: OnceLock::new(), faults: OnceLock::new() }))
+        Self::with(root, mask, side, None)
+    }
+
+    fn with(root: RootRef, mask: Mask, side: Side, chosen_faults: Option<FaultSet>) -> Self {
+        let faults = chosen_faults.map(OnceLock::from).unwrap_or_default();
+        Self(Arc::new(Inner { root, mask, side, capabilities: OnceLock::new(), chosen_faults, faults }))
     }
 
     /// The same device with more capabilities hidden, for tests of fallbacks.
     #[must_use]
     pub fn masked(&self, mask: Mask) -> Self {
-        Self::new(self.0.root.clone(), self.0.mask | mask, self.0.side)
+        Self::with(self.0.root.clone(), self.0.mask | mask, self.0.side, self.0.chosen_faults)
+    }
+
+    /// The same device, where other faults of its driver are worked around. `words` change the set of
+    /// [`driver_faults`](Self::driver_faults) as the variable `OCLAVE_FAULTS` does: `-Q45,+Q16`, `none`, `all`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`] for words that name no fault.
+    pub fn with_faults(&self, words: &str) -> Result<Self> {
+        let faults = self.driver_faults().adjust(words).map_err(|error| {
+            Error::invalid(error.to_string()).at(format!("faults of device `{}`", self.name()))
+        })?;
+        Ok(Self::with(self.0.root.clone(), self.0.mask, self.0.side, Some(faults)))
     }
 
     /// The same device in the role of the host. If a program was compiled with `single_pass`, it
@@ -229,7 +248,7 @@ impl Device {
                 .at(format!("device `{}` as host", self.name()))
                 .remedy("choose a device of kind CPU as the host"));
         }
-        Ok(Self::new(self.0.root.clone(), self.0.mask, Side::Host))
+        Ok(Self::with(self.0.root.clone(), self.0.mask, Side::Host, self.0.chosen_faults))
     }
 
     /// Which bodies of `if_device` and `if_host` run on it: those for devices, unless it came from
@@ -332,7 +351,7 @@ impl Device {
                     parent: Some(self.clone()),
                     queried: OnceLock::new(),
                 };
-                Self::new(RootRef::Shared(Arc::new(root)), self.0.mask, self.0.side)
+                Self::with(RootRef::Shared(Arc::new(root)), self.0.mask, self.0.side, self.0.chosen_faults)
             })
             .collect())
     }
@@ -434,7 +453,10 @@ impl PartialEq for Device {
     fn eq(&self, other: &Self) -> bool {
         // Mostly it is the same handle: launches ask often.
         Arc::ptr_eq(&self.0, &other.0)
-            || self.0.root.id == other.0.root.id && self.0.mask == other.0.mask && self.0.side == other.0.side
+            || self.0.root.id == other.0.root.id
+                && self.0.mask == other.0.mask
+                && self.0.side == other.0.side
+                && self.0.chosen_faults == other.0.chosen_faults
     }
 }
 
@@ -454,6 +476,9 @@ impl fmt::Debug for Device {
         out.field("name", &self.name()).field("platform", &self.platform().name());
         if !self.0.mask.is_empty() {
             out.field("mask", &self.0.mask);
+        }
+        if let Some(faults) = &self.0.chosen_faults {
+            out.field("faults", faults);
         }
         if self.0.side == Side::Host {
             out.field("side", &self.0.side);

@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::analysis::initializer::{AddressOf, Constant, evaluate};
 use crate::build::markers::{DeviceGlobalMarker, Markers};
 use crate::{DeviceGlobalInfo, HostAccess, ImageError, InitialAddress, InitialValue, Result};
-use oclave_spirv::{Decoration, Definitions, LinkageType, Op, StorageClass, Type, TypeTable};
+use oclave_spirv::analysis::initializer::{AddressOf, Constant, evaluate};
+use oclave_spirv::analysis::variable_facts::VariableFacts;
+use oclave_spirv::{Definitions, Op, StorageClass, Type, TypeTable};
 
 /// A device global of a module.
 #[derive(Debug, Clone)]
@@ -24,48 +25,6 @@ pub(crate) struct DeclaredGlobal {
     /// Initial value in the module.
     pub(crate) initializer: Option<u32>,
     pub(crate) info: DeviceGlobalInfo,
-}
-
-/// Names, linkage and constness of module-scope variables.
-#[derive(Debug, Default)]
-pub(crate) struct VariableFacts {
-    pub(crate) names: BTreeMap<u32, String>,
-    pub(crate) linkage: BTreeMap<u32, (String, u32)>,
-    pub(crate) constant: BTreeSet<u32>,
-    pub(crate) builtin: BTreeSet<u32>,
-}
-
-impl VariableFacts {
-    pub(crate) fn new(definitions: &Definitions<'_>) -> Self {
-        let module = definitions.module();
-        let mut facts = Self { names: module.names().collect(), ..Self::default() };
-        for instruction in module.instructions().take_while(|i| !i.is(Op::Function)) {
-            if let (Some(Op::Decorate), &[id, decoration, ..]) = (instruction.op(), instruction.operands()) {
-                if decoration == Decoration::Constant as u32 {
-                    facts.constant.insert(id);
-                } else if decoration == Decoration::BuiltIn as u32 {
-                    facts.builtin.insert(id);
-                } else if decoration == Decoration::LinkageAttributes as u32
-                    && let (Some(name), Some(&[kind, ..])) =
-                        (instruction.string(2), instruction.after_string(2))
-                {
-                    facts.linkage.insert(id, (name.into_owned(), kind));
-                }
-            }
-        }
-        facts
-    }
-
-    pub(crate) fn name(&self, id: u32) -> &str {
-        match (self.names.get(&id), self.linkage.get(&id)) {
-            (Some(name), _) | (None, Some((name, _))) if !name.is_empty() => name,
-            _ => "(unnamed)",
-        }
-    }
-
-    fn is_import(&self, id: u32) -> bool {
-        self.linkage.get(&id).is_some_and(|(_, kind)| *kind == LinkageType::Import as u32)
-    }
 }
 
 /// The device globals of a module, in its order.

@@ -3,6 +3,4 @@
 pub(crate) mod aspects;
 pub(crate) mod declared_globals;
 pub(crate) mod indirect;
-pub(crate) mod initializer;
-pub(crate) mod nesting;
 pub(crate) mod value_types;

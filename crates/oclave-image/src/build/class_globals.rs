@@ -7,9 +7,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::analysis::declared_globals::VariableFacts;
 use crate::build::markers::{DeviceGlobalMarker, Markers};
 use crate::{HostAccess, ImageError, InitMode, Result};
+use oclave_spirv::analysis::variable_facts::VariableFacts;
 use oclave_spirv::{Definitions, Instruction, Op, Type, TypeTable};
 
 /// Where the parts of an object stand.

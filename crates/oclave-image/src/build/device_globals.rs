@@ -9,10 +9,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::Result;
-use crate::analysis::declared_globals::{DeclaredGlobal, VariableFacts};
+use crate::analysis::declared_globals::DeclaredGlobal;
 use crate::build::markers::is_user_semantic;
-use crate::localize::Localizer;
+use crate::error::diagnostic;
 use oclave_spirv::analysis::references::References;
+use oclave_spirv::analysis::variable_facts::VariableFacts;
+use oclave_spirv::transform::localize::Localizer;
 use oclave_spirv::{
     Capability, Decoration, FunctionControl, Instruction, LinkageType, Module, Op, Rewriter, StorageClass,
     Type, TypeTable, Version,
@@ -55,7 +57,7 @@ pub(crate) fn rewrite(
         types,
         by_variable,
         shared: &shared,
-        localizer: Localizer::new(references, facts, &localized, &shared)?,
+        localizer: Localizer::new(references, facts, &localized, &shared).map_err(diagnostic)?,
         users: references.users(&variables),
         new: Rewriter::new(definitions),
         in_function: false,

@@ -7,9 +7,10 @@
 use std::collections::BTreeSet;
 
 use crate::Result;
-use crate::analysis::declared_globals::VariableFacts;
-use crate::localize::Localizer;
+use crate::error::diagnostic;
 use oclave_spirv::analysis::references::References;
+use oclave_spirv::analysis::variable_facts::VariableFacts;
+use oclave_spirv::transform::localize::Localizer;
 use oclave_spirv::{Decoration, Definitions, Instruction, Module, Op, Rewriter, StorageClass};
 
 /// The module with such variables inside of functions; `None` where there are none. They have their
@@ -28,7 +29,7 @@ pub(crate) fn localize(module: &Module) -> Result<Option<Module>> {
     let definitions = Definitions::new(module);
     let references = References::new(&definitions);
     let facts = VariableFacts::new(&definitions);
-    let mut localizer = Localizer::new(&references, &facts, &variables, &variables)?;
+    let mut localizer = Localizer::new(&references, &facts, &variables, &variables).map_err(diagnostic)?;
     let mut new = Rewriter::new(&definitions);
     let mut in_function = false;
     for instruction in module.instructions() {

@@ -66,9 +66,9 @@ pub use own_tasks::{ByteBox, OwnTask};
 
 use self::kernels::{Case, Mode};
 use self::survey::{Kernel, Survey};
-use crate::load::inline;
 use crate::{DeviceTarget, ImageError, Result};
 use oclave_spirv::transform::dce::{self, Root};
+use oclave_spirv::transform::inline;
 use oclave_spirv::{
     AddressingModel, Capability, Definitions, ExecutionMode, Instruction, Module, Op, Rewriter, TypeTable,
 };
@@ -94,7 +94,7 @@ pub struct InterpreterModule {
 /// Makes the interpreter module of a whole module that passes [`check`](oclave_spirv::check::check).
 ///
 /// Device globals must be in the hidden argument
-/// ([`lower_globals_to_hidden_argument`](crate::load::hidden_argument::lower_globals_to_hidden_argument)):
+/// ([`lower_globals_to_hidden_argument`](crate::lowering::hidden_argument::lower_globals_to_hidden_argument)):
 /// variables of an interpreter module would not be those of the program. All local memory of all
 /// kernels in the module adds up; kernels that no longer fit into `local_memory_bytes` are left
 /// out. Of the device, how it runs work-items matters ([`DeviceTarget::serial_work_items`]).

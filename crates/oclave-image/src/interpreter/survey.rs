@@ -7,8 +7,8 @@ use super::builtins::{Builtin, Component, Needs};
 use super::cost::{self, Counter, FunctionCost};
 use super::layout::{Block, InterpreterCost};
 use super::modes::{self, FloatModes};
-use crate::analysis::declared_globals::VariableFacts;
 use oclave_spirv::analysis::references::References;
+use oclave_spirv::analysis::variable_facts::VariableFacts;
 use oclave_spirv::{
     BuiltIn, Definitions, Instruction, Op, Role, StorageClass, Type, TypeTable, is_access_chain,
 };

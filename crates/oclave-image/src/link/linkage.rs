@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::analysis::declared_globals::VariableFacts;
 use crate::{ImageError, Result};
+use oclave_spirv::analysis::variable_facts::VariableFacts;
 use oclave_spirv::{Decoration, Definitions, Instruction, LinkageType, Module, Op, Rewriter, StorageClass};
 
 /// Names that the translators of drivers take for LLVM's intrinsics: `spirv.llvm_fshl_i32` for

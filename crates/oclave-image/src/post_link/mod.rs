@@ -1,6 +1,7 @@
 //! Post-link: modules as the translator wrote them become device images.
 
 mod checks;
+mod multiply_add;
 mod without_fp64;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,7 +11,7 @@ pub use without_fp64::forms_without_fp64;
 use checks::{check_agreement, check_virtual_calls, parts_that_fit};
 
 use crate::analysis::aspects::FunctionAspects;
-use crate::analysis::declared_globals::{DeclaredGlobal, VariableFacts, declared_globals};
+use crate::analysis::declared_globals::{DeclaredGlobal, declared_globals};
 use crate::build::class_globals;
 use crate::build::device_globals;
 use crate::build::if_device;
@@ -25,13 +26,13 @@ use crate::link::linkage::{check_imports, plain_variables, remove_exports};
 use crate::link::virtual_functions::images::{SetFacts, Virtual, is_plain};
 use crate::link::virtual_functions::wrappers::Callable;
 use crate::link::virtual_functions::{dummy, lower};
-use crate::load::global_decorations;
-use crate::load::multiply_add;
+use crate::lowering::global_decorations;
 use crate::{
     Aspects, DeviceImage, DeviceTarget, ImageError, KernelSignature, MAX_VIRTUAL_CALL_DEPTH, Requirements,
     Result, Side, TranslationUnit, legalize,
 };
 use oclave_spirv::analysis::references::References;
+use oclave_spirv::analysis::variable_facts::VariableFacts;
 use oclave_spirv::transform::dce::{self, Root};
 use oclave_spirv::{Definitions, Module, TypeTable};
 

@@ -2,7 +2,7 @@
 //! runs without it.
 
 use oclave_faults::{Driver, Family, FaultSet, Version};
-use oclave_image::passes::{ImplicitBarriers, LinkInput, interpreter, link_modules, signatures, unroll};
+use oclave_image::passes::{LinkInput, interpreter, link_modules, signatures};
 use oclave_image::{
     Aspects, DeviceImage, DeviceTarget, PostLinkOptions, TranslationUnit, legalize, post_link,
 };
@@ -10,6 +10,7 @@ use oclave_spirv::check;
 use oclave_spirv::transform::capabilities;
 use oclave_spirv::transform::dce;
 use oclave_spirv::transform::strip;
+use oclave_spirv::transform::unroll::unroll;
 use oclave_spirv::transform::version;
 use oclave_spirv::{Definitions, Module, Op, Rewriter, Type, TypeTable};
 
@@ -79,15 +80,10 @@ pub(crate) fn targets() -> [(&'static str, DeviceTarget); 5] {
     };
     let pocl6 = DeviceTarget {
         serial_work_items: true,
-        implicit_barriers: ImplicitBarriers::BesideOthers,
         vector_argument_bytes: 16,
         ..of(Family::Pocl, Version(6, 0))
     };
-    let pocl7 = DeviceTarget {
-        serial_work_items: true,
-        implicit_barriers: ImplicitBarriers::Everywhere,
-        ..of(Family::Pocl, Version(7, 1))
-    };
+    let pocl7 = DeviceTarget { serial_work_items: true, ..of(Family::Pocl, Version(7, 1)) };
     [
         ("legalizing for Intel", of(Family::IntelCpu, Family::IntelCpu.newest_seen())),
         ("legalizing for PoCL 6", pocl6),

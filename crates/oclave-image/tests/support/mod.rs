@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, dead_code, unused_imports)]
 
 pub(crate) mod fuzz;
+pub(crate) mod lowered;
 pub(crate) mod mutate;
 #[path = "../../../oclave-spirv/tests/support/mod.rs"]
 mod spirv;

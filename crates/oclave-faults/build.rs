@@ -1,0 +1,1 @@
+../oclave-spirv/build.rs

@@ -1,0 +1,344 @@
+//! Values that Intel's CPU runtime takes for the same in all work-items, though they are not.
+//!
+//! Its vectoriser is wrong behind branches that work-items take differently, if one of them has a
+//! loop. If a value is the same for all work-items on each branch, it counts as the same for all
+//! behind them. This kernel writes 0 everywhere, in work-groups of 16 or more:
+//!
+//! ```text
+//! if (id & 1) { v = 1; do … while (++i < b); } else { v = 0; do … while (++i < b); }
+//! out[id] = v;
+//! ```
+//!
+//! So does `for (…) { if (id == 0) v = 1; … }`: the compiler takes the condition out of the loop,
+//! and makes two loops. A selection behind the loop that has the condition again is put into their
+//! ends.
+//!
+//! Such values are made to depend on the work-item: a zero is added that does (`zeros`). Pointers
+//! become another one in a work-item whose local id is the largest number, which no id is. No such
+//! value may stay: loops may be split by several conditions, and then what stayed meets a constant.
+
+mod writer;
+mod zeros;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use crate::passes::Result;
+use oclave_spirv::analysis::control_flow::{Flow, Loop};
+use oclave_spirv::analysis::uniformity::{Uniformity, condition, makes_value};
+use oclave_spirv::analysis::work_items::id_variables;
+use oclave_spirv::{Definitions, Instruction, Module, Op, Role, Type, TypeTable};
+
+/// How many parts of a condition are looked at.
+const PARTS: usize = 64;
+
+/// The module with these values; `None` where it needs none.
+///
+/// # Errors
+/// As [`Rewriter::finish`](oclave_spirv::Rewriter::finish).
+pub(crate) fn keep(module: &Module, address_bits: u32) -> Result<Option<Module>> {
+    let definitions = Definitions::new(module);
+    let flows = Flow::of_functions(module);
+    let uniformity = Uniformity::new(&definitions, &flows);
+    let values = Values::new(&definitions);
+    let found: HashMap<u32, Changes> = flows
+        .iter()
+        .map(|flow| (flow.function, Search { flow, uniformity: &uniformity, values: &values }.changes()))
+        .filter(|(_, changes)| !changes.phis.is_empty() || !changes.selects.is_empty())
+        .collect();
+    if found.is_empty() {
+        Ok(None)
+    } else {
+        writer::write(&definitions, &values, &found, address_bits).map(Some)
+    }
+}
+
+/// What is written differently in a function.
+#[derive(Default)]
+struct Changes {
+    /// Phi, and the label from which it takes a value → the value.
+    phis: BTreeMap<(u32, u32), u32>,
+    /// Selects → their values, which are both changed.
+    selects: BTreeMap<u32, [u32; 2]>,
+}
+
+/// What is known of the values of a module.
+struct Values<'d, 'm> {
+    definitions: &'d Definitions<'m>,
+    types: TypeTable<'m>,
+    /// Values of functions → the labels of the blocks that define them; 0 for parameters.
+    defined_in: HashMap<u32, u32>,
+    /// The built-in variables of ids of work-items.
+    ids: HashSet<u32>,
+    /// Values that depend on the number of the work-item by what they are computed of.
+    differ: HashSet<u32>,
+    /// Those of `differ` that depend on it by whatever way they come.
+    always_differ: HashSet<u32>,
+    /// The instructions of blocks that matter: phis and selects, by label.
+    choices: HashMap<u32, Vec<Instruction<'m>>>,
+}
+
+impl<'d, 'm> Values<'d, 'm> {
+    fn new(definitions: &'d Definitions<'m>) -> Self {
+        let (mut defined_in, mut choices) = (HashMap::new(), HashMap::new());
+        let (mut code, mut label, mut is_inside) = (Vec::new(), 0, false);
+        for instruction in definitions.module().instructions() {
+            match instruction.op() {
+                Some(Op::Function) => (label, is_inside) = (0, true),
+                Some(Op::Label) => label = instruction.result_id().unwrap_or(0),
+                Some(Op::Phi | Op::Select) => {
+                    choices.entry(label).or_insert_with(Vec::new).push(instruction);
+                }
+                _ => {}
+            }
+            if is_inside {
+                defined_in.extend(instruction.result_id().map(|id| (id, label)));
+                code.push(instruction);
+            }
+        }
+        let types = TypeTable::new(definitions);
+        let ids = id_variables(definitions);
+        let (differ, always_differ) = (HashSet::new(), HashSet::new());
+        let mut values = Self { definitions, types, defined_in, ids, differ, always_differ, choices };
+        values.differ = values.differing(&code);
+        values.always_differ = values.always_differing(&code);
+        values
+    }
+
+    fn differing(&self, code: &[Instruction<'m>]) -> HashSet<u32> {
+        let mut differ: HashSet<u32> = HashSet::new();
+        loop {
+            let count = differ.len();
+            for instruction in code {
+                let Some(id) = instruction.result_id().filter(|id| !differ.contains(id)) else { continue };
+                let differs = |id: &u32| differ.contains(id);
+                let passed = match instruction.op() {
+                    // Compilers may take the condition away: see `leaves_loops`.
+                    Some(Op::Select) => instruction.operands().iter().skip(1).any(differs),
+                    _ => passes_on(instruction) && self.uses(instruction, |id| differs(&id)),
+                };
+                if passed || self.is_id(instruction) {
+                    differ.insert(id);
+                }
+            }
+            if differ.len() == count {
+                return differ;
+            }
+        }
+    }
+
+    /// Without phis and selects of which one value is the same for all work-items. Compilers may find
+    /// that the other values never come, and then the result is the same for all as well.
+    fn always_differing(&self, code: &[Instruction<'m>]) -> HashSet<u32> {
+        let mut always = self.differ.clone();
+        loop {
+            let count = always.len();
+            for instruction in code {
+                let Some(id) = instruction.result_id().filter(|id| always.contains(id)) else { continue };
+                let differs = |id: &u32| always.contains(id);
+                let stays = match instruction.op() {
+                    Some(Op::Phi) => instruction.operands().iter().step_by(2).all(differs),
+                    Some(Op::Select) => instruction.operands().iter().skip(1).all(differs),
+                    _ => self.is_id(instruction) || self.uses(instruction, |id| differs(&id)),
+                };
+                if !stays {
+                    always.remove(&id);
+                }
+            }
+            if always.len() == count {
+                return always;
+            }
+        }
+    }
+
+    /// Whether a value is the id of a work-item.
+    fn is_id(&self, instruction: &Instruction<'_>) -> bool {
+        instruction.is(Op::Load) && instruction.operand(0).is_some_and(|from| self.ids.contains(&from))
+    }
+
+    /// Whether an operand is such a value.
+    fn uses(&self, instruction: &Instruction<'_>, is: impl Fn(u32) -> bool) -> bool {
+        let mut found = false;
+        instruction.visit_ids(self.definitions, |at, role| {
+            found |= role == Role::Id && instruction.word(at).is_some_and(&is);
+        });
+        found
+    }
+
+    /// Whether a value stays the same in a loop, so that compilers can compute it before the loop.
+    fn is_invariant(&self, value: u32, labels: &HashSet<u32>) -> bool {
+        let (mut open, mut seen) = (vec![value], HashSet::new());
+        while let Some(id) = open.pop() {
+            if !self.defined_in.get(&id).is_some_and(|label| labels.contains(label)) || !seen.insert(id) {
+                continue;
+            }
+            let instruction = self.definitions.instruction(id).filter(|i| passes_on(i) && !i.is(Op::Phi));
+            let Some(instruction) = instruction.filter(|_| seen.len() < PARTS) else { return false };
+            instruction.visit_ids(self.definitions, |at, role| {
+                if role == Role::Id {
+                    open.extend(instruction.word(at));
+                }
+            });
+        }
+        true
+    }
+
+    /// A condition and the conditions that it is made of: `a` and `b` of `a && !b`.
+    fn parts(&self, condition: u32) -> BTreeSet<u32> {
+        let (mut open, mut parts) = (vec![condition], BTreeSet::new());
+        while let Some(part) = open.pop().filter(|_| parts.len() < PARTS) {
+            let instruction = self.definitions.instruction(part);
+            let is_made = |i: &&Instruction<'_>| {
+                matches!(i.op(), Some(Op::LogicalAnd | Op::LogicalOr | Op::LogicalNot | Op::Select))
+            };
+            if parts.insert(part) {
+                open.extend(instruction.as_ref().filter(is_made).into_iter().flat_map(|i| i.operands()));
+            }
+        }
+        parts
+    }
+
+    /// Whether there is a 0 of the type that a select can give.
+    fn is_plain(&self, ty: u32) -> bool {
+        let lane = self.types.lane(ty);
+        match self.types.ty(lane) {
+            Some(Type::Bool | Type::Int { .. } | Type::Float { .. }) => true,
+            Some(Type::Pointer { .. }) => lane == ty,
+            _ => false,
+        }
+    }
+
+    /// Whether a value can be changed where the function begins.
+    fn is_early(&self, value: u32) -> bool {
+        self.defined_in.get(&value).is_none_or(|label| *label == 0)
+    }
+}
+
+/// Whether the result differs where an operand does.
+fn passes_on(instruction: &Instruction<'_>) -> bool {
+    instruction.op().is_some_and(makes_value)
+}
+
+/// The search in a function.
+struct Search<'a, 'd, 'm> {
+    flow: &'a Flow<'m>,
+    uniformity: &'a Uniformity<'d, 'm>,
+    values: &'a Values<'d, 'm>,
+}
+
+impl Search<'_, '_, '_> {
+    fn changes(&self) -> Changes {
+        let mut changes = Changes::default();
+        if self.flow.loops.is_empty() {
+            return changes;
+        }
+        let outside = self.conditions_that_leave_loops();
+        for (at, block) in self.flow.blocks.iter().enumerate() {
+            let Some(choices) = self.values.choices.get(&block.label) else { continue };
+            if choices.iter().any(|choice| choice.is(Op::Phi)) && self.joins_after_loops(at) {
+                choices.iter().filter(|i| i.is(Op::Phi)).for_each(|phi| self.add_phi(at, phi, &mut changes));
+            }
+            for choice in choices.iter().filter(|choice| choice.is(Op::Select)) {
+                let &[condition, a, b] = choice.operands() else { continue };
+                let are_same = [a, b].iter().all(|id| !self.values.always_differ.contains(id));
+                if are_same
+                    && a != b
+                    && choice.result_type().is_some_and(|ty| self.values.is_plain(ty))
+                    && (self.leaves_loops(at, condition)
+                        || !self.values.parts(condition).is_disjoint(&outside))
+                {
+                    changes.selects.extend(choice.result_id().map(|id| (id, [a, b])));
+                }
+            }
+        }
+        changes
+    }
+
+    /// Conditions in loops, and their parts, that compilers can take out of a loop. Work-items may see
+    /// them differently. Code behind the loop that asks for them again is put together with it.
+    fn conditions_that_leave_loops(&self) -> BTreeSet<u32> {
+        let mut outside = BTreeSet::new();
+        for (at, block) in self.flow.blocks.iter().enumerate() {
+            let loops: Vec<HashSet<u32>> = self.flow.loops_around(at).map(|of| self.labels(of)).collect();
+            if loops.is_empty() {
+                continue;
+            }
+            let selects = self.values.choices.get(&block.label).into_iter().flatten();
+            let selects = selects.filter(|choice| choice.is(Op::Select));
+            let conditions = selects.filter_map(|choice| choice.operand(0)).chain(condition(self.flow, at));
+            for part in conditions.flat_map(|condition| self.values.parts(condition)) {
+                if loops.iter().any(|labels| self.values.is_invariant(part, labels)) && self.differs(part) {
+                    outside.insert(part);
+                }
+            }
+        }
+        outside
+    }
+
+    /// Whether work-items may see a condition differently.
+    fn differs(&self, condition: u32) -> bool {
+        !self.uniformity.is_uniform(self.flow, vec![condition])
+    }
+
+    /// The blocks that lead to a block from elsewhere than behind it.
+    fn before(&self, at: usize) -> Vec<usize> {
+        let all = self.flow.blocks.get(at).map(|block| block.predecessors.as_slice()).unwrap_or_default();
+        all.iter().copied().filter(|from| !self.flow.dominates(at, *from)).collect()
+    }
+
+    fn add_phi(&self, at: usize, phi: &Instruction<'_>, changes: &mut Changes) {
+        let Some((id, ty)) = phi.result_id().zip(phi.result_type()) else { return };
+        if !self.values.is_plain(ty) {
+            return;
+        }
+        let mut same: Vec<(u32, u32)> = Vec::new();
+        for from in self.before(at) {
+            let Some(label) = self.flow.blocks.get(from).map(|block| block.label) else { continue };
+            let pair = phi.operands().chunks_exact(2).find(|pair| pair.get(1) == Some(&label));
+            let Some(value) = pair.and_then(|pair| pair.first().copied()) else { continue };
+            if !self.values.always_differ.contains(&value) {
+                same.push((label, value));
+            }
+        }
+        // One such value beside others that differ is right.
+        if same.len() > 1 {
+            changes.phis.extend(same.into_iter().map(|(label, value)| ((id, label), value)));
+        }
+    }
+
+    /// Whether work-items come to a block by different branches. One of these has a loop, or compilers
+    /// can give each a loop.
+    fn joins_after_loops(&self, at: usize) -> bool {
+        let before = self.before(at);
+        let Some(top) = self.flow.dominator(at).filter(|_| before.len() > 1) else { return false };
+        let (mut between, mut open) = (BTreeSet::new(), before);
+        while let Some(block) = open.pop() {
+            if block != top && block != at && between.insert(block) {
+                let predecessors = self.flow.blocks.get(block).map(|block| block.predecessors.as_slice());
+                open.extend(predecessors.into_iter().flatten());
+            }
+        }
+        let conditions: Vec<u32> = between
+            .iter()
+            .chain([&top])
+            .filter_map(|block| condition(self.flow, *block))
+            .filter(|value| !self.uniformity.is_uniform(self.flow, vec![*value]))
+            .collect();
+        let has_loop = |of: &Loop| !of.blocks.contains(&at) && !between.is_disjoint(&of.blocks);
+        !conditions.is_empty()
+            && (self.flow.loops.iter().any(has_loop)
+                || conditions.iter().any(|value| self.leaves_loops(at, *value)))
+    }
+
+    /// Whether compilers can take a condition, or a part of it, out of a loop around a block.
+    /// Work-items may see that part differently.
+    fn leaves_loops(&self, at: usize, condition: u32) -> bool {
+        let loops: Vec<HashSet<u32>> = self.flow.loops_around(at).map(|of| self.labels(of)).collect();
+        let leaves = |part: &u32| loops.iter().any(|labels| self.values.is_invariant(*part, labels));
+        !loops.is_empty()
+            && self.values.parts(condition).iter().any(|part| leaves(part) && self.differs(*part))
+    }
+
+    fn labels(&self, of: &Loop) -> HashSet<u32> {
+        of.blocks.iter().filter_map(|block| Some(self.flow.blocks.get(*block)?.label)).collect()
+    }
+}

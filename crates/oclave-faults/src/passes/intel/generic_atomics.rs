@@ -1,0 +1,48 @@
+//! Atomic instructions on generic pointers, for Intel's CPU runtime.
+//!
+//! Its reader of SPIR-V calls the atomic functions of OpenCL 1.2 for them (`atomic_add`), of which
+//! there are none for generic pointers. The program then does not link, with all of its kernels.
+//! Modules whose source is OpenCL C++ get the functions of OpenCL 2.0 (`atomic_fetch_add_explicit`),
+//! which exist for all pointers.
+
+use oclave_spirv::SourceLanguage;
+
+use crate::passes::Result;
+use oclave_spirv::{
+    Definitions, Instruction, Module, Op, Rewriter, Section, StorageClass, Type, TypeTable, is_atomic,
+};
+
+/// What the reader takes for OpenCL C++. It takes C++ for OpenCL 2021 (202100) for OpenCL C.
+const OPENCL_CPP: [u32; 2] = [SourceLanguage::OpenCL_CPP as u32, 100_000];
+
+/// The module as one of OpenCL C++; `None` where it has no atomic instruction on a generic pointer.
+///
+/// # Errors
+/// As [`Rewriter::finish`].
+pub(crate) fn as_cpp(module: &Module) -> Result<Option<Module>> {
+    let definitions = Definitions::new(module);
+    let types = TypeTable::new(&definitions);
+    let is_generic = |instruction: &Instruction<'_>| {
+        let pointer = instruction.operand(0).and_then(|id| definitions.type_of(id));
+        matches!(
+            pointer.and_then(|ty| types.ty(ty)),
+            Some(Type::Pointer { class, .. }) if class == StorageClass::Generic as u32
+        )
+    };
+    if !module.instructions().any(|i| i.op().is_some_and(is_atomic) && is_generic(&i)) {
+        return Ok(None);
+    }
+    let mut new = Rewriter::new(&definitions);
+    new.push_in(Section::DebugStrings, Op::Source, &OPENCL_CPP);
+    for instruction in module.instructions() {
+        if !matches!(instruction.op(), Some(Op::Source | Op::SourceContinued)) {
+            new.copy(&instruction);
+        }
+    }
+    Ok(Some(new.finish()?))
+}
+
+/// Whether a module asks at run time for the address space of a generic pointer (`to_global`).
+pub(crate) fn asks_for_spaces(module: &Module) -> bool {
+    module.instructions().any(|i| i.is(Op::GenericCastToPtrExplicit))
+}

@@ -1,0 +1,294 @@
+//! Hides comparisons of differences with ids from Intel's CPU runtime.
+//!
+//! The runtime turns the conditions that a kernel begins with into bounds of its loop over the
+//! work-items. It notes that a condition counts down in a flag, and does not clear the flag. The
+//! next condition on an id is inverted then, in this kernel or in a later one of the program:
+//!
+//! ```text
+//! int i = get_global_id(0), j = d - i;
+//! if (i > n || j > m) return;             // runs from n on
+//! ```
+//!
+//! It is also wrong for two conditions on one id, if the first one has a sum and includes its bound:
+//! `i - d <= n || i < m`. For `n + d == 0`, item 0 is wrong.
+//!
+//! So the compared value is combined with a zero that compilers do not know. The runtime makes no
+//! bounds of such conditions. Conditions in loops and after side effects are no bounds.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::passes::Result;
+use crate::passes::built_in_vector::BuiltInVector;
+use crate::passes::opaque_values::{emit, hidden_zero};
+use crate::passes::roots::root;
+use oclave_spirv::analysis::control_flow::Flow;
+use oclave_spirv::analysis::work_items::id_variables;
+use oclave_spirv::{
+    BuiltIn, Definitions, Instruction, Module, Op, Rewriter, Type, TypeTable, is_atomic, is_group,
+    is_integer_comparison, is_pure,
+};
+
+/// How often all instructions are visited, at most. Each visit follows variables and calls once.
+const VISITS: usize = 8;
+
+/// The value depends on the id of the work-item.
+const OF_ID: u8 = 1;
+/// The value falls as the id grows.
+const FALLS: u8 = 2;
+/// The value is an id, and something that is no constant is added or subtracted.
+const IS_MOVED: u8 = 4;
+
+/// The module with hidden comparisons; `None` where it needs none.
+///
+/// # Errors
+/// As [`Rewriter::finish`].
+pub(crate) fn hide(module: &Module, address_bits: u32) -> Result<Option<Module>> {
+    let definitions = Definitions::new(module);
+    let facts = Facts::new(&definitions);
+    let found = facts.comparisons();
+    if found.is_empty() {
+        return Ok(None);
+    }
+    let types = TypeTable::new(&definitions);
+    let mut new = Rewriter::new(&definitions);
+    let size = BuiltInVector::of(&mut new, BuiltIn::GlobalSize, address_bits);
+    for instruction in module.instructions() {
+        let place = instruction.result_id().and_then(|id| found.get(&id));
+        match (instruction.op(), place, instruction.operands()) {
+            (Some(Op::EntryPoint), ..) => size.copy_entry_point(&mut new, &instruction),
+            (Some(op), Some(&place), &[a, b]) => {
+                let (value, other) = if place == 0 { (a, b) } else { (b, a) };
+                let hidden = definitions.type_of(value).map(|ty| join(&mut new, &types, &size, value, ty));
+                let hidden = hidden.unwrap_or(value);
+                let [a, b] = if place == 0 { [hidden, other] } else { [other, hidden] };
+                // After the opcode come the type and the result.
+                let head = instruction.words.get(1..3).unwrap_or_default();
+                new.replace(&instruction, op, &[head, &[a, b]].concat());
+            }
+            _ => new.copy(&instruction),
+        }
+    }
+    Ok(Some(new.finish()?))
+}
+
+/// Writes `value ^ -zero`, with a zero for each lane. All bits of the negated zero are unknown: LLVM reduces
+/// comparisons to the bits that they need, such as the sign.
+fn join(new: &mut Rewriter<'_>, types: &TypeTable<'_>, size: &BuiltInVector, value: u32, ty: u32) -> u32 {
+    let lane = types.lane(ty);
+    let n = size.load(new, 0);
+    let zero = hidden_zero(new, n, size.width);
+    let width = new.int_type(size.width);
+    let mut zero = emit(new, Op::SNegate, width, &[zero]);
+    if !matches!(types.ty(lane), Some(Type::Int { width }) if width == size.width) {
+        zero = emit(new, Op::SConvert, lane, &[zero]);
+    }
+    if let Some(Type::Vector { count, .. }) = types.ty(ty) {
+        let lanes: Vec<u32> = (0..count).map(|_| zero).collect();
+        zero = emit(new, Op::CompositeConstruct, ty, &lanes);
+    }
+    emit(new, Op::BitwiseXor, ty, &[value, zero])
+}
+
+/// What is known of values, of private variables, and of what functions return.
+struct Facts<'a, 'm> {
+    definitions: &'a Definitions<'m>,
+    of: HashMap<u32, u8>,
+}
+
+impl<'a, 'm> Facts<'a, 'm> {
+    fn new(definitions: &'a Definitions<'m>) -> Self {
+        let of = id_variables(definitions).into_iter().map(|id| (id, OF_ID)).collect();
+        let mut facts = Self { definitions, of };
+        let parameters = parameters(definitions.module());
+        for _ in 0..VISITS {
+            let mut is_new = false;
+            let mut function = 0;
+            for instruction in definitions.module().instructions() {
+                let op = instruction.op();
+                if op == Some(Op::Function) {
+                    function = instruction.result_id().unwrap_or(0);
+                }
+                match (op, instruction.operands()) {
+                    (Some(Op::Store), &[to, value, ..]) => {
+                        let to = root(definitions, to);
+                        if definitions.is_private_variable(to) {
+                            is_new |= facts.add(to, facts.get(value));
+                        }
+                    }
+                    (Some(Op::ReturnValue), &[value]) => is_new |= facts.add(function, facts.get(value)),
+                    (Some(Op::FunctionCall), [callee, arguments @ ..]) => {
+                        let parameters = parameters.get(callee).map(Vec::as_slice).unwrap_or_default();
+                        for (parameter, argument) in parameters.iter().zip(arguments) {
+                            is_new |= facts.add(*parameter, facts.get(*argument));
+                        }
+                    }
+                    _ => {}
+                }
+                if let Some(result) = instruction.result_id().filter(|_| op != Some(Op::Function)) {
+                    is_new |= facts.add(result, facts.follow(&instruction));
+                }
+            }
+            if !is_new {
+                break;
+            }
+        }
+        facts
+    }
+
+    fn get(&self, id: u32) -> u8 {
+        self.of.get(&id).copied().unwrap_or(0)
+    }
+
+    /// Adds facts; whether one of them is new.
+    fn add(&mut self, id: u32, facts: u8) -> bool {
+        let known = self.get(id);
+        let is_new = known | facts != known;
+        if is_new {
+            self.of.insert(id, known | facts);
+        }
+        is_new
+    }
+
+    /// The facts of an instruction's result.
+    fn follow(&self, instruction: &Instruction<'_>) -> u8 {
+        let operands = instruction.operands();
+        let all = || operands.iter().fold(0, |all, id| all | self.get(*id));
+        let is_constant = |id: &u32| self.definitions.int_constant(*id).is_some();
+        match (instruction.op(), operands) {
+            (Some(Op::Load), &[from, ..]) => self.get(root(self.definitions, from)),
+            (Some(Op::FunctionCall), &[callee, ..]) => self.get(callee),
+            (Some(Op::ISub), &[_, taken]) if self.get(taken) & OF_ID != 0 => all() | FALLS | IS_MOVED,
+            (Some(Op::SNegate | Op::Not), _) if all() & OF_ID != 0 => all() | FALLS,
+            (Some(Op::IMul), _) if all() & OF_ID != 0 && operands.iter().any(|id| self.is_negative(*id)) => {
+                all() | FALLS
+            }
+            (Some(Op::IAdd | Op::ISub), _) if all() & OF_ID != 0 && !operands.iter().any(is_constant) => {
+                all() | IS_MOVED
+            }
+            // The outcome of a comparison is no number.
+            (Some(op), _) if is_integer_comparison(op) => all() & OF_ID,
+            (Some(Op::IAdd | Op::ISub | Op::UConvert | Op::SConvert | Op::Bitcast), _)
+            | (Some(Op::Select | Op::Phi | Op::CopyObject), _) => all(),
+            (Some(op), _) if is_composite(op) => all(),
+            (Some(op), _) if is_pure(op) => all() & OF_ID,
+            _ => 0,
+        }
+    }
+
+    fn is_negative(&self, id: u32) -> bool {
+        let width = || {
+            let ty = self.definitions.instruction(self.definitions.type_of(id)?)?;
+            ty.operand(0).filter(|width| (1..=64).contains(width))
+        };
+        let number = self.definitions.int_constant(id);
+        number.zip(width()).is_some_and(|(number, width)| number >> (width - 1) & 1 != 0)
+    }
+
+    /// The comparisons to hide, and which of their operands.
+    fn comparisons(&self) -> HashMap<u32, usize> {
+        let has = |facts: u8| self.of.values().any(|of| of & facts != 0);
+        if !has(FALLS | IS_MOVED) {
+            return HashMap::new();
+        }
+        let flows = Flow::of_functions(self.definitions.module());
+        let mut found = HashMap::new();
+        for flow in &flows {
+            let compared = self.first_comparisons(flow);
+            let of_ids = compared.iter().filter(|i| i.operands().iter().any(|id| self.get(*id) & OF_ID != 0));
+            let has_two = of_ids.count() > 1;
+            for comparison in compared {
+                let includes = |place| has_two && includes_bound(&comparison, place);
+                let place = comparison.operands().iter().enumerate().position(|(place, id)| {
+                    let facts = self.get(*id);
+                    facts & FALLS != 0 || facts & IS_MOVED != 0 && includes(place)
+                });
+                if let (Some(id), Some(place)) = (comparison.result_id(), place) {
+                    found.insert(id, place);
+                }
+            }
+        }
+        found
+    }
+
+    /// The comparisons that a function reaches without a loop or a side effect.
+    fn first_comparisons(&self, flow: &Flow<'m>) -> Vec<Instruction<'m>> {
+        let code = self.code(flow);
+        let in_loops: HashSet<usize> = flow.loops.iter().flat_map(|of| &of.blocks).copied().collect();
+        let (mut found, mut seen, mut open) = (Vec::new(), HashSet::new(), vec![0]);
+        while let Some(block) = open.pop() {
+            let (Some(of), Some(code)) = (flow.blocks.get(block), code.get(block)) else { continue };
+            if in_loops.contains(&block) || !seen.insert(block) {
+                continue;
+            }
+            let pure = code.iter().take_while(|i| !self.has_effect(i));
+            found.extend(pure.clone().filter(|i| i.op().is_some_and(is_integer_comparison)));
+            if pure.count() == code.len() {
+                open.extend(&of.successors);
+            }
+        }
+        found
+    }
+
+    /// The instructions of each block.
+    fn code(&self, flow: &Flow<'m>) -> Vec<Vec<Instruction<'m>>> {
+        let mut code: Vec<Vec<Instruction<'m>>> = Vec::with_capacity(flow.blocks.len());
+        for instruction in self.definitions.body(flow.function) {
+            match (instruction.op(), code.last_mut()) {
+                (Some(Op::Label), _) => code.push(Vec::new()),
+                (_, Some(block)) => block.push(instruction),
+                _ => {}
+            }
+        }
+        code
+    }
+
+    /// Whether others may see what an instruction does. Calls count as inlined.
+    fn has_effect(&self, instruction: &Instruction<'_>) -> bool {
+        let Some(op) = instruction.op() else { return false };
+        match (op, instruction.operand(0)) {
+            (Op::Store, Some(to)) => !self.definitions.is_private_variable(root(self.definitions, to)),
+            _ => {
+                matches!(op, Op::ControlBarrier | Op::MemoryBarrier | Op::ImageWrite)
+                    || is_group(op)
+                    || is_atomic(op)
+            }
+        }
+    }
+}
+
+/// Whether a condition on operand `place` holds, or fails, up to a bound and for the bound itself:
+/// `value <= bound` and `value > bound`.
+fn includes_bound(comparison: &Instruction<'_>, place: usize) -> bool {
+    match comparison.op() {
+        Some(Op::ULessThanEqual | Op::SLessThanEqual | Op::UGreaterThan | Op::SGreaterThan) => place == 0,
+        Some(Op::UGreaterThanEqual | Op::SGreaterThanEqual | Op::ULessThan | Op::SLessThan) => place == 1,
+        _ => false,
+    }
+}
+
+fn is_composite(op: Op) -> bool {
+    matches!(
+        op,
+        Op::CompositeExtract
+            | Op::CompositeConstruct
+            | Op::CompositeInsert
+            | Op::VectorShuffle
+            | Op::VectorExtractDynamic
+            | Op::VectorInsertDynamic
+    )
+}
+
+fn parameters(module: &Module) -> HashMap<u32, Vec<u32>> {
+    let mut parameters: HashMap<u32, Vec<u32>> = HashMap::new();
+    let mut function = 0;
+    for instruction in module.instructions() {
+        match instruction.op() {
+            Some(Op::Function) => function = instruction.result_id().unwrap_or(0),
+            Some(Op::FunctionParameter) => {
+                parameters.entry(function).or_default().extend(instruction.result_id())
+            }
+            _ => {}
+        }
+    }
+    parameters
+}

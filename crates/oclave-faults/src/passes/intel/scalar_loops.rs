@@ -1,0 +1,259 @@
+//! Loops that Intel's CPU runtime must not vectorise, or vectorises wrongly.
+//!
+//! Its vectoriser of loops crashes, or leaves a module on which a later pass crashes. Two forms of
+//! loops do this. In one, a built-in function is called with a value that depends on the path (`s
+//! += rotate(i < a ? p[i] : b, 9)`). In the other, the call is under a condition that the loop does
+//! not change (`v = (b == a ? rotate(b, i) : v) + 1`). A volatile access keeps a loop from being
+//! vectorised, so each block with such a call gets one.
+//!
+//! Kernels whose work-items are vectorised do not crash, and small loops took up to three times as
+//! long with such an access. So only some kernels get it: those that use the id of a work-item in
+//! comparisons only (`if (get_local_id(0) == 0) for …`). The compiler turns such comparisons into
+//! bounds of the group, and no work-items are left to vectorise. Kernels of interpreter modules
+//! that run work-items in loops are among them.
+//!
+//! Its vectoriser of work-items is wrong in loops that have loops inside. Work-items that do not fill
+//! a vector get wrong values: `for (i < b) { v = id + i; for (j < a) if (i & 1) v = 9 + j; }` takes
+//! the `i` of the next round. A volatile access in the outer loop keeps it right. It costs little where
+//! the inner loop has many rounds: 4.2 and 4.6 ms of CPU time with 40. With two rounds it costs much:
+//! 0.37 and 0.94 to 1.1 ms.
+//!
+//! Only loops are wrong whose inner loop gives a value to code behind it. Of 900 random kernels
+//! without such a value none was wrong, of 450 with one 22. The loops of interpreter modules give
+//! nothing, so they need no access.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use crate::passes::Result;
+use oclave_spirv::analysis::control_flow::{Flow, Loop};
+use oclave_spirv::analysis::references::kernel_entry;
+use oclave_spirv::analysis::work_items::WorkItems;
+use oclave_spirv::{Decoration, Definitions, Instruction, Module, Op, Rewriter, Role, StorageClass};
+
+/// Operand of memory accesses (`MemoryAccess::VOLATILE`).
+const VOLATILE: u32 = 1;
+
+/// The module with these accesses; `None` where it needs none.
+///
+/// # Errors
+/// As [`Rewriter::finish`].
+pub(crate) fn keep(module: &Module) -> Result<Option<Module>> {
+    let definitions = Definitions::new(module);
+    let flows = Flow::of_functions(module);
+    let facts = Facts::new(&definitions);
+    let results = Results::new(&facts);
+    let mut found = crashing(&facts, &flows);
+    for flow in &flows {
+        let outer = results.wrong_loops(flow);
+        if !outer.is_empty() {
+            found.entry(flow.function).or_default().extend(outer);
+        }
+    }
+    if found.is_empty() {
+        return Ok(None);
+    }
+    let mut new = Rewriter::new(&definitions);
+    let word = new.int_type(32);
+    let (mut blocks, mut variable, mut waits) = (None, None, false);
+    for instruction in module.instructions() {
+        match instruction.op() {
+            Some(Op::Function) => {
+                blocks = instruction.result_id().and_then(|id| found.get(&id));
+                variable = None;
+            }
+            Some(Op::Label) => {
+                new.copy(&instruction);
+                if blocks.is_some() && variable.is_none() {
+                    let (ty, zero) =
+                        (new.pointer_type(StorageClass::Function, word), new.int_constant(32, 0));
+                    let id = new.fresh_id();
+                    new.push(Op::Variable, &[ty, id, StorageClass::Function as u32, zero]);
+                    variable = Some(id);
+                }
+                let label = instruction.result_id().unwrap_or(0);
+                waits = blocks.is_some_and(|blocks| blocks.contains(&label));
+                continue;
+            }
+            Some(Op::Phi | Op::Line | Op::NoLine) => {}
+            _ if waits => {
+                waits = false;
+                let read = new.fresh_id();
+                new.push(Op::Load, &[word, read, variable.unwrap_or(0), VOLATILE]);
+            }
+            _ => {}
+        }
+        new.copy(&instruction);
+    }
+    Ok(Some(new.finish()?))
+}
+
+/// Functions, and their blocks in loops that crash, as far as kernels come there whose work-items
+/// are not vectorised.
+fn crashing(facts: &Facts<'_, '_>, flows: &[Flow<'_>]) -> HashMap<u32, BTreeSet<u32>> {
+    let mut found: HashMap<u32, BTreeSet<u32>> =
+        flows.iter().map(|flow| (flow.function, facts.blocks(flow))).collect();
+    found.retain(|_, blocks| !blocks.is_empty());
+    if found.is_empty() {
+        return found;
+    }
+    let items = WorkItems::new(facts.definitions, flows);
+    let mut scalar = BTreeSet::new();
+    for entry in facts.definitions.module().instructions().filter_map(|i| kernel_entry(&i)) {
+        let reached = items.reached(entry.function);
+        if reached.iter().any(|function| found.contains_key(function)) && !items.are_used(&reached) {
+            scalar.extend(reached);
+        }
+    }
+    found.retain(|function, _| scalar.contains(function));
+    found
+}
+
+/// What a module defines and calls.
+struct Facts<'a, 'm> {
+    /// Values of functions → the blocks that define them.
+    defined_in: HashMap<u32, u32>,
+    /// Blocks → the arguments of the built-in functions that they call.
+    calls: HashMap<u32, Vec<u32>>,
+    definitions: &'a Definitions<'m>,
+}
+
+impl<'a, 'm> Facts<'a, 'm> {
+    fn new(definitions: &'a Definitions<'m>) -> Self {
+        let module = definitions.module();
+        let conversions = functions_that_convert(module);
+        let (mut defined_in, mut calls, mut label) = (HashMap::new(), HashMap::new(), 0);
+        for instruction in module.instructions() {
+            match instruction.op() {
+                Some(Op::Label) => label = instruction.result_id().unwrap_or(0),
+                Some(Op::FunctionEnd) => label = 0,
+                _ if label == 0 => {}
+                op => {
+                    defined_in.extend(instruction.result_id().map(|id| (id, label)));
+                    let first = match op {
+                        Some(Op::ExtInst) => 2,
+                        Some(Op::BitCount | Op::BitReverse | Op::SatConvertSToU | Op::SatConvertUToS) => 0,
+                        _ if instruction.result_id().is_some_and(|id| conversions.contains(&id)) => 0,
+                        _ => continue,
+                    };
+                    let arguments = instruction.operands().get(first..).unwrap_or_default();
+                    calls.entry(label).or_insert_with(Vec::new).extend_from_slice(arguments);
+                }
+            }
+        }
+        Self { defined_in, calls, definitions }
+    }
+
+    /// The blocks of a function in loops that crash.
+    fn blocks(&self, flow: &Flow<'_>) -> BTreeSet<u32> {
+        let mut found = BTreeSet::new();
+        for of in &flow.loops {
+            let labels = labels(flow, of);
+            for (block, label) in of.blocks.iter().filter_map(|b| Some((*b, flow.blocks.get(*b)?.label))) {
+                let Some(arguments) = self.calls.get(&label) else { continue };
+                if arguments.iter().any(|id| self.is_joined(flow, *id, &labels))
+                    || block != of.header && self.is_uniform(flow, of, block, &labels)
+                {
+                    found.insert(label);
+                }
+            }
+        }
+        found
+    }
+
+    /// Whether several paths in a loop lead to a value. Without optimisation such values are in
+    /// variables, and results of functions may be joined once these are inlined.
+    fn is_joined(&self, flow: &Flow<'_>, id: u32, labels: &HashSet<u32>) -> bool {
+        let is_inside = self.defined_in.get(&id).is_some_and(|label| labels.contains(label));
+        let is_header = |block: &usize| flow.loops.iter().any(|one| one.header == *block);
+        is_inside
+            && self.definitions.instruction(id).is_some_and(|from| match from.op() {
+                Some(Op::Phi) => !flow.phis.get(&id).is_some_and(is_header),
+                Some(Op::FunctionCall) => true,
+                Some(Op::Load) => from.operand(0).is_some_and(|id| self.definitions.is_private_variable(id)),
+                _ => false,
+            })
+    }
+
+    /// Whether a condition that the loop does not change leads to a block.
+    fn is_uniform(&self, flow: &Flow<'_>, of: &Loop, block: usize, labels: &HashSet<u32>) -> bool {
+        let before = flow.blocks.get(block).map(|block| block.predecessors.as_slice()).unwrap_or_default();
+        before.iter().filter(|before| of.blocks.contains(before)).any(|before| {
+            flow.blocks.get(*before).and_then(|before| before.terminator).is_some_and(|end| {
+                let from = end.operand(0).and_then(|id| self.defined_in.get(&id));
+                (end.is(Op::BranchConditional) || end.is(Op::Switch))
+                    && !from.is_some_and(|label| labels.contains(label))
+            })
+        })
+    }
+}
+
+/// Values that blocks give to other blocks.
+#[derive(Default)]
+struct Results {
+    /// Blocks → the others that use what they define.
+    used_in: HashMap<u32, HashSet<u32>>,
+    /// Functions with variables, which may become values.
+    with_variables: HashSet<u32>,
+}
+
+impl Results {
+    fn new(facts: &Facts<'_, '_>) -> Self {
+        let (mut results, mut function, mut label) = (Self::default(), 0, 0);
+        for instruction in facts.definitions.module().instructions() {
+            match instruction.op() {
+                Some(Op::Function) => function = instruction.result_id().unwrap_or(0),
+                Some(Op::Label) => label = instruction.result_id().unwrap_or(0),
+                Some(Op::FunctionEnd) => label = 0,
+                Some(Op::Variable) if label != 0 => {
+                    results.with_variables.insert(function);
+                }
+                _ if label != 0 => {
+                    instruction.visit_ids(facts.definitions, |index, role| {
+                        let id = instruction.word(index).unwrap_or(0);
+                        match facts.defined_in.get(&id) {
+                            Some(from) if *from != label && role != Role::Result => {
+                                results.used_in.entry(*from).or_default().insert(label);
+                            }
+                            _ => {}
+                        }
+                    });
+                }
+                _ => {}
+            }
+        }
+        results
+    }
+
+    /// The headers of loops with a loop inside that gives a value to code behind it.
+    fn wrong_loops(&self, flow: &Flow<'_>) -> BTreeSet<u32> {
+        let giving: Vec<usize> =
+            flow.loops.iter().filter(|of| self.gives(flow, of)).map(|of| of.header).collect();
+        let is_wrong =
+            |of: &&Loop| giving.iter().any(|inner| *inner != of.header && of.blocks.contains(inner));
+        let label = |of: &Loop| flow.blocks.get(of.header).map(|block| block.label);
+        flow.loops.iter().filter(is_wrong).filter_map(label).collect()
+    }
+
+    /// Whether code outside of a loop uses a value that the loop defines.
+    fn gives(&self, flow: &Flow<'_>, of: &Loop) -> bool {
+        let labels = labels(flow, of);
+        let leaves = |uses: &HashSet<u32>| !uses.is_subset(&labels);
+        self.with_variables.contains(&flow.function)
+            || labels.iter().any(|label| self.used_in.get(label).is_some_and(leaves))
+    }
+}
+
+/// The labels of the blocks of a loop.
+fn labels(flow: &Flow<'_>, of: &Loop) -> HashSet<u32> {
+    of.blocks.iter().filter_map(|block| Some(flow.blocks.get(*block)?.label)).collect()
+}
+
+/// Conversions that round or saturate as they say: these are functions, too.
+fn functions_that_convert(module: &Module) -> HashSet<u32> {
+    let decorations = [Decoration::SaturatedConversion as u32, Decoration::FPRoundingMode as u32];
+    let annotations = module.instructions().take_while(|i| !i.is(Op::Function));
+    let is_function = |i: &Instruction<'_>| {
+        i.is(Op::Decorate) && i.operand(1).is_some_and(|decoration| decorations.contains(&decoration))
+    };
+    annotations.filter(is_function).filter_map(|i| i.operand(0)).collect()
+}

@@ -1,0 +1,293 @@
+//! Addresses in constant tables, computed by instructions.
+//!
+//! `constant struct { uint a; constant uint *p; } entries[] = {{1, table}, {2, table + 3}};` has
+//! addresses of another constant in its initial value. Mesa has no form for it. SPIR-V's validator,
+//! which Mesa asks, requires an `OpSpecConstantComposite`, and Mesa's own reader then refuses the
+//! addresses.
+//!
+//! Here, such a variable begins with null pointers, and has two tables beside it. Both have an entry for
+//! each place of a pointer. One says to which variable it leads (0: to none), and the other one how
+//! many bytes behind its start. A kernel may load a pointer, or an integer as wide. It then looks
+//! whether the address lies in such a variable, and computes the pointer by the tables.
+
+use std::collections::{BTreeSet, HashSet};
+
+use crate::passes::error::{Result, unsupported};
+use crate::passes::opaque_values::emit;
+use crate::passes::roots::{kernel_parameters, root};
+use oclave_spirv::analysis::initializer::{AddressOf, evaluate_with};
+use oclave_spirv::transform::dce;
+use oclave_spirv::{Definitions, Instruction, Module, Op, Rewriter, Section, StorageClass, Type, TypeTable};
+
+const CLASS: u32 = StorageClass::UniformConstant as u32;
+
+/// The module with these instructions; `None` where no constant has an address.
+///
+/// # Errors
+/// [`Unsupported`](oclave_spirv::Error::Unsupported) for addresses of other memory in constants, and for copies of
+/// constants with addresses that do not load these one by one.
+pub(crate) fn compute(module: &Module) -> Result<Option<Module>> {
+    let definitions = Definitions::new(module);
+    let types = TypeTable::new(&definitions);
+    let tables = tables(&definitions, &types)?;
+    if tables.is_empty() {
+        return Ok(None);
+    }
+    let mut new = Rewriter::new(&definitions);
+    new.sort_types();
+    let bits = types.pointer_bytes() * 8;
+    let tables = tables.into_iter().map(|table| Written::new(&mut new, bits, table)).collect();
+    let pass = Pass {
+        definitions: &definitions,
+        types: &types,
+        tables,
+        bits,
+        parameters: kernel_parameters(module),
+    };
+    let mut in_function = false;
+    for instruction in module.instructions() {
+        in_function |= instruction.is(Op::Function);
+        match in_function {
+            true => pass.in_function(&mut new, &instruction)?,
+            false => pass.at_module_scope(&mut new, &instruction),
+        }
+    }
+    // What the initial values were made of is not used any more, and Mesa refuses it as well.
+    Ok(Some(dce::eliminate(&new.finish()?, |_| true)?))
+}
+
+/// A constant with addresses in its initial value.
+struct Table {
+    variable: u32,
+    size_bytes: u64,
+    addresses: Vec<AddressOf>,
+    /// The variables that the addresses lead to.
+    targets: BTreeSet<u32>,
+}
+
+fn tables(definitions: &Definitions<'_>, types: &TypeTable<'_>) -> Result<Vec<Table>> {
+    let mut tables = Vec::new();
+    for instruction in definitions.module().instructions().take_while(|i| !i.is(Op::Function)) {
+        let (Some(variable), &[CLASS, initializer]) = (instruction.result_id(), instruction.operands())
+        else {
+            continue;
+        };
+        if !instruction.is(Op::Variable) || !is_address(definitions, initializer) {
+            continue;
+        }
+        let unsupported = |what: String| {
+            let module = definitions.module();
+            let name = module.names().find(|(id, _)| *id == variable).map(|(_, name)| name);
+            let name = name.unwrap_or_else(|| format!("%{variable}"));
+            unsupported(format!("constant `{name}`: {what}"))
+        };
+        let Some(Type::Pointer { pointee, .. }) = instruction.result_type().and_then(|ty| types.ty(ty))
+        else {
+            continue;
+        };
+        let size_bytes =
+            types.size_bytes(pointee).ok_or_else(|| unsupported("its size is not known".into()))?;
+        let value = evaluate_with(definitions, types, StorageClass::UniformConstant, [initializer, pointee]);
+        let addresses = value.map_err(unsupported)?.addresses;
+        let targets = addresses.iter().map(|address| address.variable).collect();
+        tables.push(Table { variable, size_bytes, addresses, targets });
+    }
+    Ok(tables)
+}
+
+/// Whether a constant is an address, or has one.
+fn is_address(definitions: &Definitions<'_>, constant: u32) -> bool {
+    let (mut open, mut seen) = (vec![constant], HashSet::new());
+    while let Some(id) = open.pop().filter(|_| seen.len() < 1 << 20) {
+        let Some(instruction) = definitions.instruction(id).filter(|_| seen.insert(id)) else { continue };
+        match instruction.op() {
+            Some(Op::Variable) => return true,
+            Some(Op::ConstantComposite | Op::SpecConstantComposite) => open.extend(instruction.operands()),
+            Some(Op::SpecConstantOp) => open.extend(instruction.operands().iter().skip(1)),
+            _ => {}
+        }
+    }
+    false
+}
+
+/// A constant with addresses, and what stands beside it in the new module.
+struct Written {
+    table: Table,
+    /// An array with a number for each place of a pointer: 0, or which of the targets, from 1 on.
+    numbers: u32,
+    /// An array with the bytes behind the start of the target.
+    bytes: u32,
+}
+
+impl Written {
+    fn new(new: &mut Rewriter<'_>, bits: u32, table: Table) -> Self {
+        let pointer = u64::from(bits / 8);
+        let places = usize::try_from(table.size_bytes.div_ceil(pointer)).unwrap_or(usize::MAX);
+        let (mut numbers, mut bytes) = (vec![0; places], vec![0; places]);
+        for address in &table.addresses {
+            let place = usize::try_from(u64::from(address.offset_bytes) / pointer).unwrap_or(usize::MAX);
+            let number = table.targets.iter().position(|target| *target == address.variable);
+            if let (Some(to), Some(behind), Some(number)) =
+                (numbers.get_mut(place), bytes.get_mut(place), number)
+            {
+                *to = number as u64 + 1;
+                *behind = address.addend_bytes as u64;
+            }
+        }
+        let [numbers, bytes] =
+            [(32, numbers), (bits, bytes)].map(|(width, values)| array(new, width, &values));
+        Self { table, numbers, bytes }
+    }
+}
+
+/// Writes a constant array of integers.
+fn array(new: &mut Rewriter<'_>, width: u32, values: &[u64]) -> u32 {
+    let (element, length) = (new.int_type(width), new.int_constant(32, values.len() as u64));
+    let array = new.intern(Op::TypeArray, &[element, length]);
+    let mut parts = vec![array];
+    for value in values {
+        parts.push(new.int_constant(width, value & u64::MAX >> (64 - width)));
+    }
+    let (value, pointer) =
+        (new.intern(Op::ConstantComposite, &parts), new.pointer_type(StorageClass::UniformConstant, array));
+    let variable = new.fresh_id();
+    new.push_in(Section::Types, Op::Variable, &[pointer, variable, CLASS, value]);
+    variable
+}
+
+struct Pass<'a, 'm> {
+    definitions: &'a Definitions<'m>,
+    types: &'a TypeTable<'m>,
+    tables: Vec<Written>,
+    /// The width of a pointer.
+    bits: u32,
+    /// The parameters of kernels, which lead to other memory.
+    parameters: BTreeSet<u32>,
+}
+
+impl Pass<'_, '_> {
+    fn at_module_scope(&self, new: &mut Rewriter<'_>, instruction: &Instruction<'_>) {
+        let is_table = |id| self.tables.iter().any(|written| written.table.variable == id);
+        match (instruction.result_type(), instruction.result_id(), instruction.operands()) {
+            (Some(ty), Some(id), &[class, initializer]) if instruction.is(Op::Variable) && is_table(id) => {
+                let initializer = self.without_addresses(new, initializer);
+                new.push_in(Section::Types, Op::Variable, &[ty, id, class, initializer]);
+            }
+            _ => new.copy(instruction),
+        }
+    }
+
+    /// A constant with null pointers in the place of addresses.
+    fn without_addresses(&self, new: &mut Rewriter<'_>, constant: u32) -> u32 {
+        let instruction = self.definitions.instruction(constant);
+        let Some((instruction, ty)) = instruction
+            .and_then(|i| Some((i, i.result_type()?)))
+            .filter(|_| is_address(self.definitions, constant))
+        else {
+            return constant;
+        };
+        if !instruction.is(Op::ConstantComposite) {
+            return new.null_constant(ty);
+        }
+        let mut parts = vec![ty];
+        for part in instruction.operands() {
+            parts.push(self.without_addresses(new, *part));
+        }
+        new.intern(Op::ConstantComposite, &parts)
+    }
+
+    fn in_function(&self, new: &mut Rewriter<'_>, instruction: &Instruction<'_>) -> Result<()> {
+        let from = match instruction.op() {
+            Some(Op::Load) => instruction.operand(0),
+            Some(Op::CopyMemory | Op::CopyMemorySized) => instruction.operand(1),
+            _ => None,
+        };
+        let Some(from) = from.filter(|from| self.may_have_addresses(*from)) else {
+            new.copy(instruction);
+            return Ok(());
+        };
+        let ty = instruction.result_type();
+        match ty.and_then(|ty| self.types.ty(ty)) {
+            Some(Type::Pointer { class: CLASS, .. }) => self.load(new, instruction, from, Op::ConvertUToPtr),
+            Some(Type::Int { width }) if width == self.bits => {
+                self.load(new, instruction, from, Op::CopyObject)
+            }
+            Some(Type::Int { .. } | Type::Float { .. } | Type::Bool) => new.copy(instruction),
+            _ if ty.is_some_and(|ty| !self.has_pointer(ty)) => new.copy(instruction),
+            _ => {
+                let what = "a constant that may have addresses is copied as a whole, which this device \
+                            cannot do; copy its members one by one";
+                return Err(unsupported(what.to_owned()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a pointer may lead into a constant with addresses.
+    fn may_have_addresses(&self, pointer: u32) -> bool {
+        let ty = self.definitions.type_of(pointer).and_then(|ty| self.types.ty(ty));
+        if !matches!(ty, Some(Type::Pointer { class: CLASS, .. })) {
+            return false;
+        }
+        let root = root(self.definitions, pointer);
+        match self.definitions.instruction(root) {
+            Some(variable) if variable.is(Op::Variable) => {
+                self.tables.iter().any(|written| written.table.variable == root)
+            }
+            _ => !self.parameters.contains(&root),
+        }
+    }
+
+    /// Whether a type is a pointer, or has one.
+    fn has_pointer(&self, ty: u32) -> bool {
+        self.types.parts(ty).into_iter().any(|part| match self.types.ty(part) {
+            Some(Type::Int { width }) => width == self.bits,
+            Some(Type::Float { .. } | Type::Bool) => false,
+            Some(Type::Vector { .. } | Type::Array { .. } | Type::Struct { .. }) => false,
+            _ => true,
+        })
+    }
+
+    /// Writes a load, and what it gives where it loads an address.
+    fn load(&self, new: &mut Rewriter<'_>, load: &Instruction<'_>, from: u32, convert: Op) {
+        let (Some(ty), Some(result)) = (load.result_type(), load.result_id()) else { return };
+        let (number, flag) = (new.int_type(self.bits), new.bool_type());
+        let mut value = new.fresh_id();
+        new.push(Op::Load, &[&[ty, value], load.operands()].concat());
+        let (zero, pointer_bytes) =
+            (new.int_constant(self.bits, 0), new.int_constant(self.bits, u64::from(self.bits / 8)));
+        let at = emit(new, Op::ConvertPtrToU, number, &[from]);
+        for written in &self.tables {
+            let size = new.int_constant(self.bits, written.table.size_bytes);
+            let start = emit(new, Op::ConvertPtrToU, number, &[written.table.variable]);
+            let offset = emit(new, Op::ISub, number, &[at, start]);
+            let is_inside = emit(new, Op::ULessThan, flag, &[offset, size]);
+            let place = emit(new, Op::UDiv, number, &[offset, pointer_bytes]);
+            let place = emit(new, Op::Select, number, &[is_inside, place, zero]);
+            let which = self.element(new, written.numbers, 32, place);
+            let behind = self.element(new, written.bytes, self.bits, place);
+            let mut base = zero;
+            for (which_one, target) in (1..).zip(&written.table.targets) {
+                let this = new.int_constant(32, which_one);
+                let is_this = emit(new, Op::IEqual, flag, &[which, this]);
+                let target = emit(new, Op::ConvertPtrToU, number, &[*target]);
+                base = emit(new, Op::Select, number, &[is_this, target, base]);
+            }
+            let none = new.int_constant(32, 0);
+            let is_one = emit(new, Op::INotEqual, flag, &[which, none]);
+            let is_address = emit(new, Op::LogicalAnd, flag, &[is_inside, is_one]);
+            let sum = emit(new, Op::IAdd, number, &[base, behind]);
+            let address = emit(new, convert, ty, &[sum]);
+            value = emit(new, Op::Select, ty, &[is_address, address, value]);
+        }
+        new.push(Op::CopyObject, &[ty, result, value]);
+    }
+
+    /// Loads an element of an array of constants.
+    fn element(&self, new: &mut Rewriter<'_>, array: u32, width: u32, at: u32) -> u32 {
+        let ty = new.int_type(width);
+        let pointer = new.pointer_type(StorageClass::UniformConstant, ty);
+        let element = emit(new, Op::InBoundsAccessChain, pointer, &[array, at]);
+        emit(new, Op::Load, ty, &[element])
+    }
+}

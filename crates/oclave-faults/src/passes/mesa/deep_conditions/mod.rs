@@ -1,0 +1,341 @@
+//! Functions whose conditions nest deeper than a compiler follows.
+//!
+//! llvmpipe keeps 80 conditions that are one inside the other. It forgets what goes beyond that: the
+//! code runs for work-items that should not run it. So a function with deep conditions becomes a loop
+//! around a `switch`. Blocks at which the conditions are deep are cut off, and the `switch` leads to
+//! them:
+//!
+//! ```text
+//! entry: goto head
+//! head:  state = phi(0 from entry, 1 from …, …); switch (state) { 0: the function; 1: a block; … }
+//! ```
+//!
+//! What led to such a block leads to `head`. So does what led to the header of a loop around it: else
+//! `head` would lead into the middle of the loop. Values that are needed behind such a way live in
+//! private variables.
+//!
+//! Functions with barriers or operations of groups stay as they are. Work-items would come to them in
+//! different rounds. If their conditions are too deep, the module is refused.
+
+mod writer;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use crate::passes::mesa::nesting::{Nesting, by_unrolling, labels, own};
+use crate::passes::mesa::wide_switches;
+use crate::passes::{Error, Result};
+use oclave_spirv::analysis::control_flow::{Flow, Tree};
+use oclave_spirv::{Definitions, Instruction, Module, Op, Rewriter, Role};
+use writer::Writer;
+
+/// The conditions that may be one inside the other.
+const MOST: usize = 79;
+/// The loops that may be.
+const MOST_LOOPS: usize = 80;
+/// Functions with more are rewritten. There is a distance to `MOST`, as compilers may add some.
+const ENOUGH: usize = 60;
+/// The conditions between two cuts.
+const BETWEEN: usize = 10;
+
+/// The module with such functions as loops, and with searches for wide switches; `None` where it stays
+/// as it is.
+///
+/// # Errors
+/// [`Error::DeviceLacks`] where conditions or loops of a kernel are too deep all the same; as
+/// [`Rewriter::finish`].
+pub(crate) fn bound(module: &Module, image: &str) -> Result<Option<Module>> {
+    let halved = wide_switches::halve(module)?;
+    let cut = cut(halved.as_ref().unwrap_or(module), image)?;
+    let Some(cut) = cut else { return Ok(halved) };
+    // The functions are switches now.
+    let new = wide_switches::halve(&cut)?.unwrap_or(cut);
+    refuse(&new, &Facts::new(&Definitions::new(&new), &Flow::of_functions(&new)), image)?;
+    Ok(Some(new))
+}
+
+/// The module with its deep functions as loops; `None` where there are none.
+fn cut(module: &Module, image: &str) -> Result<Option<Module>> {
+    let flows = Flow::of_functions(module);
+    let definitions = Definitions::new(module);
+    let facts = Facts::new(&definitions, &flows);
+    let deep = facts.total.iter().filter(|(_, total)| **total > ENOUGH);
+    let deep: Vec<u32> = deep.map(|(function, _)| *function).collect();
+    if deep.is_empty() {
+        refuse(module, &facts, image)?;
+        return Ok(None);
+    }
+    let together = together(module, &flows);
+    let plans = deep.into_iter().filter(|function| !together.contains(function));
+    let plans =
+        plans.filter_map(|function| Some((function, Plan::new(&definitions, &facts, function)?))).collect();
+    write(&definitions, &plans).map(Some)
+}
+
+fn write(definitions: &Definitions<'_>, plans: &BTreeMap<u32, Plan<'_, '_>>) -> Result<Module> {
+    let mut new = Rewriter::new(definitions);
+    let mut instructions = definitions.module().instructions();
+    while let Some(instruction) = instructions.next() {
+        new.copy(&instruction);
+        let function = instruction.result_id().filter(|_| instruction.is(Op::Function));
+        if let Some(plan) = function.and_then(|id| plans.get(&id)) {
+            Writer::new(&mut new, plan).write(&mut instructions);
+        }
+    }
+    Ok(new.finish()?)
+}
+
+/// Refuses a module with conditions or loops that are too deep.
+fn refuse(module: &Module, facts: &Facts<'_, '_>, image: &str) -> Result<()> {
+    for entry in module.instructions().filter(|i| i.is(Op::EntryPoint)) {
+        let of =
+            |all: &BTreeMap<u32, usize>| entry.operand(1).and_then(|id| all.get(&id)).copied().unwrap_or(0);
+        let (conditions, loops) = (of(&facts.total), of(&facts.loops));
+        let (what, most, remedy) = if conditions > MOST {
+            let remedy = "Take its barriers and group functions out of nested conditions, or divide it";
+            (format!("conditions nested {conditions} deep"), MOST, remedy)
+        } else if loops > MOST_LOOPS {
+            (format!("loops nested {loops} deep"), MOST_LOOPS, "Divide it")
+        } else {
+            continue;
+        };
+        let kernel = entry.string(2).unwrap_or_default();
+        return Err(Error::DeviceLacks {
+            what: format!(
+                "{what}, counted with the functions that it calls, which kernel `{kernel}` of image \
+                 \"{image}\" needs; results are right up to {most}. {remedy}"
+            ),
+        });
+    }
+    Ok(())
+}
+
+/// What is known of the functions of a module.
+struct Facts<'f, 'm> {
+    flows: HashMap<u32, &'f Flow<'m>>,
+    nestings: HashMap<u32, Nesting>,
+    /// The levels of conditions of each function. Compilers may inline what it calls.
+    total: BTreeMap<u32, usize>,
+    /// The levels of loops.
+    loops: BTreeMap<u32, usize>,
+}
+
+impl<'f, 'm> Facts<'f, 'm> {
+    fn new(definitions: &Definitions<'m>, flows: &'f [Flow<'m>]) -> Self {
+        let sizes = sizes(definitions.module());
+        let mut facts = Self {
+            flows: flows.iter().map(|flow| (flow.function, flow)).collect(),
+            nestings: flows.iter().map(|flow| (flow.function, Nesting::of(definitions, flow))).collect(),
+            total: BTreeMap::new(),
+            loops: BTreeMap::new(),
+        };
+        for flow in flows {
+            facts.sum_up(flow.function, &sizes);
+        }
+        facts
+    }
+
+    /// Sums up a function, and first those that it calls. What calls itself counts as nothing there.
+    fn sum_up(&mut self, function: u32, sizes: &HashMap<u32, Vec<usize>>) {
+        let (mut open, mut begun) = (vec![function], BTreeSet::new());
+        while let Some(id) = open.last().copied() {
+            let Some(flow) = self.flows.get(&id).copied().filter(|_| !self.total.contains_key(&id)) else {
+                open.pop();
+                continue;
+            };
+            let callees = flow.blocks.iter().flat_map(|block| &block.calls).copied();
+            if begun.insert(id) {
+                open.extend(callees.filter(|callee| !begun.contains(callee)));
+                continue;
+            }
+            let nesting =
+                self.nestings.get(&id).map(|nesting| nesting.conditions.as_slice()).unwrap_or_default();
+            let around = |at: usize| nesting.get(at).copied().unwrap_or(0);
+            let conditions = (0..flow.blocks.len()).map(|at| around(at) + self.with_calls(flow, at)).max();
+            let loops = flow.blocks.iter().enumerate().map(|(at, block)| {
+                let inside = block.calls.iter().filter_map(|callee| self.loops.get(callee)).max();
+                flow.loops_around(at).count() + inside.copied().unwrap_or(0)
+            });
+            let loops = loops.max().unwrap_or(0);
+            let unrolled = sizes.get(&id).map_or(0, |sizes| by_unrolling(flow, sizes));
+            self.total.insert(id, conditions.unwrap_or(0) + unrolled);
+            self.loops.insert(id, loops);
+            open.pop();
+        }
+    }
+
+    /// The conditions of a block and of what it calls.
+    fn with_calls(&self, flow: &Flow<'_>, at: usize) -> usize {
+        let Some(block) = flow.blocks.get(at) else { return 0 };
+        let called = block.calls.iter().filter_map(|callee| self.total.get(callee)).max();
+        own(block).max(called.copied().unwrap_or(0))
+    }
+}
+
+/// The number of instructions of each block, by function.
+fn sizes(module: &Module) -> HashMap<u32, Vec<usize>> {
+    let mut sizes: HashMap<u32, Vec<usize>> = HashMap::new();
+    let mut function = 0;
+    for instruction in module.instructions().skip_while(|i| !i.is(Op::Function)) {
+        match instruction.op() {
+            Some(Op::Function) => function = instruction.result_id().unwrap_or(0),
+            Some(Op::Label) => sizes.entry(function).or_default().push(0),
+            _ => {
+                if let Some(size) = sizes.get_mut(&function).and_then(|of| of.last_mut()) {
+                    *size += 1;
+                }
+            }
+        }
+    }
+    sizes
+}
+
+/// The functions that do, or call what does, something that work-items of a group or of a sub-group
+/// do together.
+fn together(module: &Module, flows: &[Flow<'_>]) -> BTreeSet<u32> {
+    let (mut together, mut function) = (BTreeSet::new(), 0);
+    for instruction in module.instructions().skip_while(|i| !i.is(Op::Function)) {
+        match instruction.op() {
+            Some(Op::Function) => function = instruction.result_id().unwrap_or(0),
+            Some(op) if op != Op::ControlBarrier && !format!("{op:?}").to_lowercase().contains("group") => {}
+            _ => _ = together.insert(function),
+        }
+    }
+    loop {
+        let count = together.len();
+        for flow in flows {
+            if flow.blocks.iter().flat_map(|block| &block.calls).any(|callee| together.contains(callee)) {
+                together.insert(flow.function);
+            }
+        }
+        if together.len() == count {
+            return together;
+        }
+    }
+}
+
+/// How a function is cut.
+struct Plan<'f, 'm> {
+    definitions: &'f Definitions<'m>,
+    flow: &'f Flow<'m>,
+    places: HashMap<u32, usize>,
+    /// The blocks that `head` leads to, but for the first of the function, and their states.
+    cuts: BTreeMap<usize, u32>,
+    /// The dominators of the new function: its blocks, and `head` behind them.
+    dominators: Tree,
+    /// The block of each instruction with a result.
+    defined: HashMap<u32, usize>,
+    /// Values that are used where `head` may have led to, with their types.
+    kept: BTreeMap<u32, u32>,
+}
+
+impl<'f, 'm> Plan<'f, 'm> {
+    /// `None` for a function that cannot be written so.
+    fn new(definitions: &'f Definitions<'m>, facts: &Facts<'f, 'm>, function: u32) -> Option<Self> {
+        let flow = *facts.flows.get(&function)?;
+        if flow.irreducible {
+            return None;
+        }
+        let cuts: BTreeMap<usize, u32> = places_to_cut(facts, flow)?.into_iter().zip(1..).collect();
+        let places: HashMap<u32, usize> =
+            flow.blocks.iter().enumerate().map(|(at, block)| (block.label, at)).collect();
+        let head = flow.blocks.len();
+        let mut successors: Vec<Vec<usize>> = Vec::new();
+        for block in &flow.blocks {
+            let targets = labels(definitions, block);
+            let targets = targets.iter().filter_map(|label| places.get(label));
+            successors.push(targets.map(|to| if cuts.contains_key(to) { head } else { *to }).collect());
+        }
+        successors.push(std::iter::once(0).chain(cuts.keys().copied()).collect());
+        let dominators = Tree::new(&successors, head);
+        let defined = defined(definitions, function);
+        let mut plan = Self { definitions, flow, places, cuts, dominators, defined, kept: BTreeMap::new() };
+        plan.kept = plan.find_kept()?;
+        Some(plan)
+    }
+
+    /// Whether a value is there in a block without help.
+    fn is_there(&self, id: u32, block: usize) -> bool {
+        self.defined.get(&id).is_none_or(|at| self.dominators.is_ancestor(*at, block))
+    }
+
+    fn find_kept(&self) -> Option<BTreeMap<u32, u32>> {
+        let mut kept = BTreeMap::new();
+        let mut block = 0;
+        for instruction in self.definitions.body(self.flow.function) {
+            if instruction.is(Op::Label) {
+                block = *self.places.get(&instruction.result_id()?)?;
+            }
+            if instruction.is(Op::Phi) && self.cuts.contains_key(&block) {
+                self.keepable(instruction.result_type()?)?;
+            }
+            for (id, at) in self.uses(&instruction, block) {
+                if !self.is_there(id, at) {
+                    let ty = self.keepable(self.definitions.type_of(id)?)?;
+                    kept.insert(id, ty);
+                }
+            }
+        }
+        Some(kept)
+    }
+
+    /// The type, if a private variable can hold its values.
+    fn keepable(&self, ty: u32) -> Option<u32> {
+        self.definitions.is_storable(ty).then_some(ty)
+    }
+
+    /// The values that an instruction uses, and the block in which, or at whose end, it does.
+    fn uses(&self, instruction: &Instruction<'_>, block: usize) -> Vec<(u32, usize)> {
+        if instruction.is(Op::Phi) {
+            let pairs = instruction.operands().chunks_exact(2);
+            return pairs
+                .filter_map(|pair| Some((*pair.first()?, *self.places.get(pair.get(1)?)?)))
+                .collect();
+        }
+        let mut found = Vec::new();
+        instruction.visit_ids(self.definitions, |index, role| {
+            if role == Role::Id
+                && let Some(id) = instruction.word(index)
+            {
+                found.push((id, block));
+            }
+        });
+        found
+    }
+}
+
+/// The blocks at which a function is cut. A loop around one of them is cut at its header.
+fn places_to_cut(facts: &Facts<'_, '_>, flow: &Flow<'_>) -> Option<BTreeSet<usize>> {
+    let nesting = facts.nestings.get(&flow.function)?;
+    let mut cuts = BTreeSet::new();
+    let mut since = vec![0; nesting.conditions.len()];
+    for at in nesting.order.iter().copied() {
+        let Some(Some((parent, step))) = nesting.steps.get(at).copied() else { continue };
+        let mut here = since.get(parent).copied()? + step;
+        if here > 0 && here + facts.with_calls(flow, at) > BETWEEN && at < flow.blocks.len() {
+            here = 0;
+            cuts.insert(at);
+        }
+        *since.get_mut(at)? = here;
+    }
+    // A cut at a header makes its loop one of `head`, so loops around it have to be as well.
+    while let Some(header) = flow.loops.iter().find_map(|of| {
+        let is_cut = |at: &usize| *at != of.header && cuts.contains(at);
+        (!cuts.contains(&of.header) && of.blocks.iter().any(is_cut)).then_some(of.header)
+    }) {
+        cuts.insert(header);
+    }
+    cuts.remove(&0);
+    (!cuts.is_empty()).then_some(cuts)
+}
+
+fn defined(definitions: &Definitions<'_>, function: u32) -> HashMap<u32, usize> {
+    let (mut defined, mut blocks) = (HashMap::new(), 0_usize);
+    for instruction in definitions.body(function) {
+        match instruction.op() {
+            Some(Op::Label) => blocks += 1,
+            Some(Op::Variable | Op::FunctionParameter) => {}
+            _ => defined.extend(instruction.result_id().zip(blocks.checked_sub(1))),
+        }
+    }
+    defined
+}

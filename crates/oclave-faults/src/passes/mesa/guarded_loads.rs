@@ -1,0 +1,263 @@
+//! Loads behind conditions that Mesa's llvmpipe does although no work-item asks for them.
+//!
+//! Where an address is the same for all work-items, llvmpipe loads once for all of them. Such a load
+//! has no mask. A condition with few instructions behind it is no branch there, and the code behind a
+//! `break` goes on with an empty mask. So `if (p) v = *p;` loads from address 0, and
+//! `for (;;) { if (i >= n) break; i = in[i]; }` loads `in[n]`, which may end the process.
+//!
+//! llvmpipe loads under a mask where addresses may differ. So such an address becomes
+//! `address == id of the work-item ? 0 : address`. No memory has an address that small.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use crate::passes::Result;
+use crate::passes::built_in_vector::BuiltInVector;
+use crate::passes::opaque_values::emit;
+use oclave_spirv::analysis::control_flow::{Flow, Loop};
+use oclave_spirv::analysis::uniformity::{Uniformity, makes_value};
+use oclave_spirv::analysis::work_items::id_variables;
+use oclave_spirv::{
+    BuiltIn, Definitions, Instruction, Module, Op, Rewriter, Role, StorageClass, Type, TypeTable,
+    is_access_chain, is_terminator,
+};
+
+/// From how many instructions on llvmpipe surely branches. It counts eight of its own. Ours may become
+/// fewer there.
+const SURE_TO_BRANCH: usize = 16;
+
+/// How often addresses are followed to what they are made of, at most.
+const STEPS: usize = 64;
+
+/// The module with these addresses; `None` where it needs none.
+///
+/// # Errors
+/// As [`Rewriter::finish`].
+pub(crate) fn spread(module: &Module, address_bits: u32) -> Result<Option<Module>> {
+    let definitions = Definitions::new(module);
+    let flows = Flow::of_functions(module);
+    let uniformity = Uniformity::new(&definitions, &flows);
+    let types = TypeTable::new(&definitions);
+    let code = Code::new(&definitions);
+    let values = Values { definitions: &definitions, types: &types, differ: code.differing(&definitions) };
+    let mut found: BTreeMap<usize, u32> = BTreeMap::new();
+    for flow in &flows {
+        let Some(blocks) = code.blocks.get(&flow.function) else { continue };
+        let weights = blocks.iter().map(|block| block.iter().filter(|i| values.counts(i)).count()).collect();
+        let is_kernel = uniformity.kernels().contains(&flow.function);
+        let search = Search { flow, weights, is_kernel };
+        for (at, block) in blocks.iter().enumerate() {
+            let mut loads = block.iter().filter_map(|i| Some((i.at, values.loaded_from(i)?))).peekable();
+            if loads.peek().is_some() && search.is_exposed(at) {
+                found.extend(loads);
+            }
+        }
+    }
+    if found.is_empty() {
+        return Ok(None);
+    }
+    let mut new = Rewriter::new(&definitions);
+    let local = BuiltInVector::of(&mut new, BuiltIn::LocalInvocationId, address_bits);
+    for instruction in module.instructions() {
+        match (found.get(&instruction.at), instruction.op()) {
+            (_, Some(Op::EntryPoint)) => local.copy_entry_point(&mut new, &instruction),
+            (Some(address), _) => {
+                let other = differing(&mut new, &local, *address);
+                new.copy_mapped(&instruction, |id| if id == *address { other.unwrap_or(id) } else { id });
+            }
+            _ => new.copy(&instruction),
+        }
+    }
+    Ok(Some(new.finish()?))
+}
+
+/// Writes an address that differs for all that llvmpipe knows.
+fn differing(new: &mut Rewriter<'_>, local: &BuiltInVector, address: u32) -> Option<u32> {
+    let ty = new.definitions().type_of(address)?;
+    let (bool_type, number_type) = (new.bool_type(), new.int_type(local.width));
+    let (null, id) = (new.null_constant(ty), local.load(new, 0));
+    let number = emit(new, Op::ConvertPtrToU, number_type, &[address]);
+    let never = emit(new, Op::IEqual, bool_type, &[number, id]);
+    Some(emit(new, Op::Select, ty, &[never, null, address]))
+}
+
+/// The instructions of functions, by block.
+struct Code<'m> {
+    blocks: HashMap<u32, Vec<Vec<Instruction<'m>>>>,
+}
+
+impl<'m> Code<'m> {
+    fn new(definitions: &Definitions<'m>) -> Self {
+        let mut blocks: HashMap<u32, Vec<Vec<Instruction<'m>>>> = HashMap::new();
+        let mut function = 0;
+        for instruction in definitions.module().instructions() {
+            match instruction.op() {
+                Some(Op::Function) => function = instruction.result_id().unwrap_or(0),
+                Some(Op::Label) => blocks.entry(function).or_default().push(Vec::new()),
+                Some(_) => {
+                    let block = blocks.get_mut(&function).and_then(|blocks| blocks.last_mut());
+                    block.into_iter().for_each(|block| block.push(instruction));
+                }
+                None => {}
+            }
+        }
+        Self { blocks }
+    }
+
+    /// Values that depend on the id of the work-item by what they are computed of.
+    fn differing(&self, definitions: &Definitions<'m>) -> HashSet<u32> {
+        let ids = id_variables(definitions);
+        let mut differ: HashSet<u32> = HashSet::new();
+        loop {
+            let count = differ.len();
+            for instruction in self.blocks.values().flatten().flatten() {
+                let Some(id) = instruction.result_id().filter(|id| !differ.contains(id)) else { continue };
+                let mut differs = false;
+                if instruction.op().is_some_and(makes_value) {
+                    instruction.visit_ids(definitions, |at, role| {
+                        let is = |id: u32| differ.contains(&id) || ids.contains(&id);
+                        differs |= role == Role::Id && instruction.word(at).is_some_and(is);
+                    });
+                }
+                if differs {
+                    differ.insert(id);
+                }
+            }
+            if differ.len() == count {
+                return differ;
+            }
+        }
+    }
+}
+
+struct Values<'a, 'm> {
+    definitions: &'a Definitions<'m>,
+    types: &'a TypeTable<'m>,
+    differ: HashSet<u32>,
+}
+
+impl Values<'_, '_> {
+    /// The address in global memory that an instruction reads, if it may be the same for all work-items.
+    fn loaded_from(&self, instruction: &Instruction<'_>) -> Option<u32> {
+        let address = match (instruction.op()?, instruction.operands()) {
+            (Op::Load, &[from, ..]) | (Op::CopyMemory | Op::CopyMemorySized, &[_, from, ..]) => from,
+            (Op::ExtInst, &[set, number, _, from, ..])
+                if self.definitions.opencl_std() == Some(set) && VLOADS.contains(&number) =>
+            {
+                from
+            }
+            _ => return None,
+        };
+        let class = self.class(address)?;
+        let is_global =
+            class == StorageClass::CrossWorkgroup as u32 || class == StorageClass::UniformConstant as u32;
+        (is_global && !self.differ.contains(&address) && !self.is_variable(address)).then_some(address)
+    }
+
+    fn class(&self, pointer: u32) -> Option<u32> {
+        match self.types.ty(self.definitions.type_of(pointer)?)? {
+            Type::Pointer { class, .. } => Some(class),
+            _ => None,
+        }
+    }
+
+    /// Whether an address is in a variable of the module.
+    fn is_variable(&self, mut address: u32) -> bool {
+        for _ in 0..STEPS {
+            let Some(instruction) = self.definitions.instruction(address) else { return false };
+            match instruction.op() {
+                Some(Op::Variable) => return true,
+                Some(op) if is_access_chain(op) || op == Op::Bitcast => {
+                    address = instruction.operand(0).unwrap_or(0);
+                }
+                _ => return false,
+            }
+        }
+        false
+    }
+
+    /// Whether an instruction surely stays one for llvmpipe.
+    fn counts(&self, instruction: &Instruction<'_>) -> bool {
+        let is_private = |pointer: Option<u32>| {
+            pointer.and_then(|pointer| self.class(pointer)) == Some(StorageClass::Function as u32)
+        };
+        match instruction.op() {
+            Some(Op::Load | Op::Store) => !is_private(instruction.operand(0)),
+            Some(Op::ControlBarrier) => true,
+            Some(Op::Bitcast | Op::CopyObject | Op::Phi | Op::FunctionCall) | None => false,
+            Some(op) if is_access_chain(op) || is_terminator(op) => false,
+            Some(Op::UConvert | Op::SConvert | Op::ConvertPtrToU | Op::ConvertUToPtr) => false,
+            Some(Op::CompositeExtract | Op::CompositeInsert | Op::CompositeConstruct) => false,
+            Some(op) => makes_value(op),
+        }
+    }
+}
+
+/// `vloadn`, `vload_half`, `vload_halfn` and `vloada_halfn` of OpenCL.std.
+const VLOADS: [u32; 4] = [171, 173, 174, 179];
+
+/// The search in a function.
+struct Search<'a, 'm> {
+    flow: &'a Flow<'m>,
+    weights: Vec<usize>,
+    is_kernel: bool,
+}
+
+impl Search<'_, '_> {
+    /// Whether llvmpipe may run a block although no work-item comes to it.
+    fn is_exposed(&self, block: usize) -> bool {
+        let of = self.flow.loops_around(block).next();
+        let entry = of.map_or(0, |of| of.header);
+        if (of.is_some() || self.is_kernel) && self.is_on_all_ways(entry, block, of) {
+            return false;
+        }
+        let mut at = block;
+        loop {
+            if at != entry && self.is_behind_condition(at, of) {
+                return !(self.is_on_all_ways(at, block, of) && self.surely_branches(at, of));
+            }
+            let above = self.flow.dominator(at).filter(|_| at != entry);
+            let Some(above) = above.filter(|at| of.is_none_or(|of| of.blocks.contains(at))) else {
+                return true;
+            };
+            at = above;
+        }
+    }
+
+    /// Whether a block is entered by one side of a condition, and the other side stays in the loop.
+    fn is_behind_condition(&self, block: usize, of: Option<&Loop>) -> bool {
+        let before = self.flow.predecessor(block).and_then(|at| self.flow.blocks.get(at));
+        let Some(before) = before else { return false };
+        let sides: BTreeSet<usize> = before.successors.iter().copied().collect();
+        sides.len() > 1 && of.is_none_or(|of| sides.is_subset(&of.blocks))
+    }
+
+    /// Whether no way leads from one block to the end of a round, or of the function, past another.
+    fn is_on_all_ways(&self, from: usize, block: usize, of: Option<&Loop>) -> bool {
+        let (mut open, mut seen) = (vec![from], BTreeSet::new());
+        while let Some(at) = open.pop() {
+            if at == block || !seen.insert(at) {
+                continue;
+            }
+            let successors = self.flow.blocks.get(at).map(|block| block.successors.as_slice());
+            let successors = successors.unwrap_or_default();
+            let ends = |to: &usize| of.is_some_and(|of| *to == of.header || !of.blocks.contains(to));
+            if successors.is_empty() || successors.iter().any(ends) {
+                return false;
+            }
+            open.extend(successors);
+        }
+        true
+    }
+
+    /// Whether llvmpipe branches around what is behind a condition.
+    fn surely_branches(&self, first: usize, of: Option<&Loop>) -> bool {
+        let mut weight = 0;
+        for (at, own) in self.weights.iter().enumerate() {
+            if self.flow.dominates(first, at) && of.is_none_or(|of| of.blocks.contains(&at)) {
+                let is_header = self.flow.loops.iter().any(|inner| inner.header == at);
+                weight += if is_header { SURE_TO_BRANCH } else { *own };
+            }
+        }
+        weight >= SURE_TO_BRANCH
+    }
+}

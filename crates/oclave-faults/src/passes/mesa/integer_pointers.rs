@@ -1,0 +1,76 @@
+//! Constant pointers that are made of integers, as instructions.
+//!
+//! Virtual functions have numbers in the place of addresses. With opaque pointers, a constructor
+//! stores such a number as a pointer, so at module scope `OpSpecConstantOp ConvertUToPtr` makes one
+//! of it. Mesa's translator to NIR knows no such constants. It knows the instruction.
+
+use std::collections::BTreeSet;
+
+use crate::passes::Result;
+use oclave_spirv::analysis::references::References;
+use oclave_spirv::analysis::variable_facts::VariableFacts;
+use oclave_spirv::transform::localize::Localizer;
+use oclave_spirv::{Definitions, Instruction, Module, Op, Rewriter};
+
+/// The module with `OpConvertUToPtr` where functions used such constants; `None` where there are
+/// none.
+///
+/// Initial values of variables cannot be computed by instructions: they keep their constants.
+///
+/// # Errors
+/// [`Unsupported`](oclave_spirv::Error::Unsupported) for constants that are computed from
+/// such a pointer by an operation that no instruction does.
+pub(crate) fn compute(module: &Module) -> Result<Option<Module>> {
+    let at_module_scope = || module.instructions().take_while(|i| !i.is(Op::Function));
+    let pointers: BTreeSet<u32> =
+        at_module_scope().filter(is_pointer_of_number).filter_map(|i| i.result_id()).collect();
+    if pointers.is_empty() {
+        return Ok(None);
+    }
+    let definitions = Definitions::new(module);
+    let references = References::new(&definitions);
+    let variables = at_module_scope().filter(|i| i.is(Op::Variable));
+    let variables: BTreeSet<u32> = variables.filter_map(|i| i.result_id()).collect();
+    let facts = VariableFacts::new(&definitions);
+    let mut localizer = Localizer::new(&references, &facts, &pointers, &variables)?;
+    let kept = initial_values(&references, &variables);
+    let mut new = Rewriter::new(&definitions);
+    let mut in_function = false;
+    for instruction in module.instructions() {
+        in_function |= instruction.is(Op::Function);
+        if in_function {
+            localizer.advance(&mut new, &instruction, |new, pointer| {
+                let constant = definitions.instruction(pointer)?;
+                let &[_, number] = constant.operands() else { return None };
+                let result = new.fresh_id();
+                new.push(Op::ConvertUToPtr, &[constant.result_type()?, result, number]);
+                Some(result)
+            })?;
+            localizer.copy(&mut new, &instruction);
+            continue;
+        }
+        let goes = |id: u32| !kept.contains(&id) && (pointers.contains(&id) || localizer.is_derived(id));
+        match (instruction.op(), instruction.operands()) {
+            (Some(Op::Name | Op::Decorate), &[id, ..]) if goes(id) => {}
+            _ if instruction.result_id().is_some_and(goes) => {}
+            _ => new.copy(&instruction),
+        }
+    }
+    Ok(Some(new.finish()?))
+}
+
+fn is_pointer_of_number(instruction: &Instruction<'_>) -> bool {
+    instruction.is(Op::SpecConstantOp) && instruction.operand(0) == Some(Op::ConvertUToPtr as u32)
+}
+
+/// All that the initial values of variables are made of.
+fn initial_values(references: &References<'_>, variables: &BTreeSet<u32>) -> BTreeSet<u32> {
+    let mut open: Vec<u32> = variables.iter().copied().collect();
+    let mut found = BTreeSet::new();
+    while let Some(id) = open.pop() {
+        if found.insert(id) {
+            open.extend(references.direct(id));
+        }
+    }
+    found
+}

@@ -1,0 +1,385 @@
+//! Accesses to local memory that are less aligned than the numbers they access, in parts.
+//!
+//! Fields of packed structs may lie at any address. On Mesa's llvmpipe, accesses to local memory take the
+//! number of an element, so they fall on the aligned address before. Here, they access as many bytes at a
+//! time as the alignment allows.
+
+mod address;
+
+use self::address::Addresses;
+use crate::passes::error::{Error, Result, unsupported};
+use crate::passes::opaque_values::emit;
+use oclave_spirv::{
+    Capability, Definitions, Instruction, Module, Op, Rewriter, StorageClass, Type, TypeTable,
+    is_access_chain,
+};
+
+/// `MemoryAccess` bits: volatile, and aligned, which says that an alignment follows.
+const VOLATILE: u32 = 1;
+const ALIGNED: u32 = 2;
+/// Accesses of more parts are refused: each part is a load or a store.
+const MOST_PARTS: u64 = 4096;
+/// Types that nest deeper are refused; keeps the stack bounded.
+pub(crate) const MAX_DEPTH: u32 = 64;
+
+/// The module with these accesses in parts; `None` where it has none.
+///
+/// # Errors
+/// [`Unsupported`](oclave_spirv::Error::Unsupported) for accesses of more than 4096 parts or of an unknown number of bytes. Also
+/// for numbers whose width is not 8, 16, 32 or 64 bits.
+pub(crate) fn split(module: &Module) -> Result<Option<Module>> {
+    let definitions = Definitions::new(module);
+    let types = TypeTable::new(&definitions);
+    let (bits, new) = (types.pointer_bytes() * 8, Rewriter::new(&definitions));
+    let mut pass = Pass { definitions: &definitions, types: &types, bits, new };
+    let mut is_changed = false;
+    for instruction in module.instructions() {
+        match pass.access(&instruction) {
+            None => pass.new.copy(&instruction),
+            Some(access) => {
+                is_changed = true;
+                pass.write(&instruction, access)?;
+            }
+        }
+    }
+    if is_changed { Ok(Some(pass.new.finish()?)) } else { Ok(None) }
+}
+
+/// An access that is split.
+#[derive(Clone, Copy)]
+struct Access {
+    /// Bytes of a part.
+    unit: u32,
+    /// The bits of `MemoryAccess` that parts have, too.
+    flags: u32,
+}
+
+impl Access {
+    /// Checks that an access to so many bytes has no more parts than may be written.
+    fn check_parts(self, bytes: u64) -> Result<()> {
+        match bytes / u64::from(self.unit) {
+            0..=MOST_PARTS => Ok(()),
+            parts => Err(unsupported(format!(
+                "an access of {parts} parts to local memory that is aligned to {} bytes; at most {MOST_PARTS} \
+                 parts are supported, so copy in a loop",
+                self.unit
+            ))),
+        }
+    }
+}
+
+fn unsupported_type() -> Error {
+    let what = "an unaligned access to local memory, of a type that has other parts than numbers of 8, 16, 32 or \
+                64 bits and pointers";
+    unsupported(what.to_owned())
+}
+
+struct Pass<'a, 'm> {
+    definitions: &'a Definitions<'m>,
+    types: &'a TypeTable<'m>,
+    /// The width of an address.
+    bits: u32,
+    new: Rewriter<'m>,
+}
+
+impl Pass<'_, '_> {
+    /// How an instruction is split, if it must be.
+    fn access(&self, instruction: &Instruction<'_>) -> Option<Access> {
+        let (pointers, ty, rest) = match (instruction.op()?, instruction.operands()) {
+            (Op::Load, [from, rest @ ..]) => (vec![*from], instruction.result_type(), rest),
+            (Op::Store, [to, value, rest @ ..]) => (vec![*to], self.definitions.type_of(*value), rest),
+            (Op::CopyMemory, [to, from, rest @ ..]) => (vec![*to, *from], self.pointee(*to), rest),
+            (Op::CopyMemorySized, [to, from, _, rest @ ..]) => (vec![*to, *from], None, rest),
+            _ => return None,
+        };
+        let numbers = ty.and_then(|ty| self.bytes_of_numbers(ty));
+        let (flags, aligned) = match (rest, numbers) {
+            (&[flags, aligned], _) if flags & ALIGNED != 0 => (flags, aligned),
+            // Of a copy: of what is written, and of what is read.
+            (&[flags, aligned, others, other], _) if flags & others & ALIGNED != 0 => {
+                (flags | others, aligned.min(other))
+            }
+            ([] | [_], Some((_, widest))) => (rest.first().copied().unwrap_or(0), widest),
+            _ => return None,
+        };
+        let is_less = numbers.map_or(aligned < 8, |(_, widest)| widest > aligned);
+        let is_local = |pointer: &&u32| self.class(**pointer) == Some(StorageClass::Workgroup as u32);
+        let is_wrong =
+            pointers.iter().filter(is_local).any(|pointer| is_less || self.is_cast_field(*pointer));
+        let unit = numbers.map_or(aligned, |(narrowest, _)| aligned.min(narrowest));
+        let is_split = is_wrong && unit.is_power_of_two() && unit <= 8;
+        is_split.then_some(Access { unit, flags: flags & VOLATILE })
+    }
+
+    /// Whether a pointer is a field of a packed struct, cast to another type. Mesa takes the fields of a
+    /// struct in local memory for each other where they are cast.
+    fn is_cast_field(&self, pointer: u32) -> bool {
+        let (mut id, mut is_cast) = (pointer, false);
+        for _ in 0..MAX_DEPTH {
+            let Some(instruction) = self.definitions.instruction(id) else { return false };
+            id = match (instruction.op(), instruction.operands()) {
+                (Some(Op::Bitcast), &[base]) => {
+                    is_cast = true;
+                    base
+                }
+                (Some(op), &[base, ref indices @ ..]) if is_access_chain(op) => {
+                    let is_ptr = matches!(op, Op::PtrAccessChain | Op::InBoundsPtrAccessChain);
+                    let fields = indices.get(usize::from(is_ptr)..).unwrap_or_default();
+                    if is_cast && self.passes_packed(base, fields) {
+                        return true;
+                    }
+                    base
+                }
+                _ => return false,
+            };
+        }
+        false
+    }
+
+    /// Whether indices lead to a field of a packed struct.
+    fn passes_packed(&self, base: u32, indices: &[u32]) -> bool {
+        let mut ty = self.pointee(base);
+        for index in indices {
+            ty = match ty.and_then(|ty| self.types.ty(ty)) {
+                Some(Type::Array { element, .. }) => Some(element),
+                Some(Type::Struct { members }) => {
+                    if ty.is_some_and(|ty| self.types.is_packed(ty)) {
+                        return true;
+                    }
+                    let member = self.definitions.int_constant(*index).and_then(|i| usize::try_from(i).ok());
+                    member.and_then(|member| members.get(member).copied())
+                }
+                _ => return false,
+            };
+        }
+        false
+    }
+
+    fn pointee(&self, pointer: u32) -> Option<u32> {
+        match self.types.ty(self.definitions.type_of(pointer)?)? {
+            Type::Pointer { pointee, .. } => Some(pointee),
+            _ => None,
+        }
+    }
+
+    fn class(&self, pointer: u32) -> Option<u32> {
+        match self.types.ty(self.definitions.type_of(pointer)?)? {
+            Type::Pointer { class, .. } => Some(class),
+            _ => None,
+        }
+    }
+
+    /// Bytes of the narrowest and of the widest number in a type; `None` if it has other parts.
+    fn bytes_of_numbers(&self, ty: u32) -> Option<(u32, u32)> {
+        let mut range: Option<(u32, u32)> = None;
+        for part in self.types.parts(ty) {
+            let bytes = match self.types.ty(part)? {
+                Type::Int { width: width @ (8 | 16 | 32 | 64) }
+                | Type::Float { width: width @ (16 | 32 | 64) } => width / 8,
+                Type::Pointer { .. } => self.types.pointer_bytes(),
+                Type::Struct { members: [] } => continue,
+                Type::Vector { .. } | Type::Array { .. } | Type::Struct { .. }
+                    if self.types.size_bytes(part) > Some(0) =>
+                {
+                    continue;
+                }
+                _ => return None,
+            };
+            range = Some(range.map_or((bytes, bytes), |(least, most)| (least.min(bytes), most.max(bytes))));
+        }
+        range
+    }
+
+    fn bytes_of_number(&self, ty: u32) -> u32 {
+        self.bytes_of_numbers(ty).map_or(0, |(_, widest)| widest)
+    }
+
+    fn write(&mut self, instruction: &Instruction<'_>, access: Access) -> Result<()> {
+        match (instruction.op(), instruction.operands()) {
+            (Some(Op::Load), &[from, ..]) => {
+                let Some((ty, result)) = instruction.result_type().zip(instruction.result_id()) else {
+                    return Ok(());
+                };
+                self.check_type(ty, access)?;
+                let bytes = self.bytes(from, access);
+                let value = self.load(bytes, access, ty, 0, 0)?;
+                self.new.push(Op::CopyObject, &[ty, result, value]);
+            }
+            (Some(Op::Store), &[to, value, ..]) => {
+                let ty = self.definitions.type_of(value).unwrap_or(0);
+                self.check_type(ty, access)?;
+                let bytes = self.bytes(to, access);
+                self.store(bytes, access, [value, ty], 0, 0)?;
+            }
+            (Some(Op::CopyMemory), &[to, from, ..]) => {
+                let ty = self.pointee(to).unwrap_or(0);
+                self.check_type(ty, access)?;
+                let (to, from) = (self.bytes(to, access), self.bytes(from, access));
+                let value = self.load(from, access, ty, 0, 0)?;
+                self.store(to, access, [value, ty], 0, 0)?;
+            }
+            (_, &[to, from, size, ..]) => self.copy(to, from, size, access)?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Checks that a type consists of numbers, and has no more parts than may be written.
+    fn check_type(&self, ty: u32, access: Access) -> Result<()> {
+        let numbers = self.bytes_of_numbers(ty);
+        let bytes = numbers.and_then(|_| self.types.size_bytes(ty)).ok_or_else(unsupported_type)?;
+        access.check_parts(bytes)
+    }
+
+    fn copy(&mut self, to: u32, from: u32, size: u32, access: Access) -> Result<()> {
+        let bytes = self.definitions.int_constant(size);
+        let whole = bytes.map_or(0, |bytes| bytes.trailing_zeros());
+        let access = Access { unit: access.unit.min(1 << whole.min(2)), ..access };
+        let bytes = bytes.ok_or_else(|| {
+            let what = "a copy of an unknown number of bytes, from or to local memory that is aligned to less than 8 \
+                        bytes; copy in a loop";
+            unsupported(what.to_owned())
+        })?;
+        access.check_parts(bytes)?;
+        let (to, from) = (self.bytes(to, access), self.bytes(from, access));
+        for offset in (0..bytes).step_by(access.unit as usize) {
+            let value = self.load_part(from, access, offset);
+            self.store_part(to, access, offset, value);
+        }
+        Ok(())
+    }
+
+    /// The address of a pointer, and the type of pointers to its parts.
+    fn bytes(&mut self, pointer: u32, access: Access) -> [u32; 2] {
+        let class = self.class(pointer).and_then(StorageClass::from_u32).unwrap_or(StorageClass::Workgroup);
+        let part = self.part_type(access);
+        let ty = self.new.pointer_type(class, part);
+        let addresses = Addresses { definitions: self.definitions, types: self.types, bits: self.bits };
+        [addresses.write(&mut self.new, pointer, 0), ty]
+    }
+
+    fn part_type(&mut self, access: Access) -> u32 {
+        match access.unit {
+            1 => self.new.capability(Capability::Int8),
+            2 => self.new.capability(Capability::Int16),
+            _ => {}
+        }
+        self.new.int_type(access.unit * 8)
+    }
+
+    /// A pointer to a part.
+    fn part(&mut self, [start, ty]: [u32; 2], offset: u64) -> u32 {
+        let (number, offset) = (self.new.int_type(self.bits), self.new.int_constant(self.bits, offset));
+        let at = emit(&mut self.new, Op::IAdd, number, &[start, offset]);
+        emit(&mut self.new, Op::ConvertUToPtr, ty, &[at])
+    }
+
+    fn load_part(&mut self, from: [u32; 2], access: Access, offset: u64) -> u32 {
+        let (part, ty) = (self.part(from, offset), self.part_type(access));
+        emit(&mut self.new, Op::Load, ty, &[part, access.flags | ALIGNED, access.unit])
+    }
+
+    fn store_part(&mut self, to: [u32; 2], access: Access, offset: u64, value: u32) {
+        let part = self.part(to, offset);
+        self.new.push(Op::Store, &[part, value, access.flags | ALIGNED, access.unit]);
+    }
+
+    /// The parts of a composite type and where they lie.
+    fn members(&self, ty: u32, depth: u32) -> Result<Option<Vec<(u32, u64)>>> {
+        if depth > MAX_DEPTH {
+            return Err(unsupported_type());
+        }
+        let all = |element: u32, count: u64| {
+            let stride = self.types.size_bytes(element).ok_or_else(unsupported_type)?;
+            Ok(Some((0..count).map(|i| (element, i * stride)).collect()))
+        };
+        match self.types.ty(ty) {
+            Some(Type::Vector { component, count }) => all(component, u64::from(count)),
+            Some(Type::Array { element, length: Some(length) }) => all(element, length),
+            Some(Type::Struct { members }) => {
+                let offsets = self.types.member_offsets(ty).ok_or_else(unsupported_type)?;
+                Ok(Some(members.iter().copied().zip(offsets).collect()))
+            }
+            Some(Type::Int { .. } | Type::Float { .. } | Type::Pointer { .. }) => Ok(None),
+            _ => Err(unsupported_type()),
+        }
+    }
+
+    fn load(&mut self, from: [u32; 2], access: Access, ty: u32, offset: u64, depth: u32) -> Result<u32> {
+        if let Some(members) = self.members(ty, depth)? {
+            let mut parts = Vec::with_capacity(members.len());
+            for (member, behind) in members {
+                parts.push(self.load(from, access, member, offset + behind, depth + 1)?);
+            }
+            return Ok(emit(&mut self.new, Op::CompositeConstruct, ty, &parts));
+        }
+        let bytes = self.bytes_of_number(ty);
+        let part_of = |at: u32| offset + u64::from(at);
+        let offsets = (0..bytes).step_by(access.unit as usize);
+        let parts: Vec<u32> = offsets.map(|at| self.load_part(from, access, part_of(at))).collect();
+        let value = match *parts.as_slice() {
+            [only] => only,
+            _ => {
+                let vector = self.vector_type(access, parts.len());
+                emit(&mut self.new, Op::CompositeConstruct, vector, &parts)
+            }
+        };
+        Ok(match self.types.ty(ty) {
+            Some(Type::Pointer { .. }) => {
+                let number = self.new.int_type(bytes * 8);
+                let value = emit(&mut self.new, Op::Bitcast, number, &[value]);
+                emit(&mut self.new, Op::ConvertUToPtr, ty, &[value])
+            }
+            Some(Type::Int { .. }) if parts.len() == 1 => value,
+            _ => emit(&mut self.new, Op::Bitcast, ty, &[value]),
+        })
+    }
+
+    /// The type of all parts of a number.
+    fn vector_type(&mut self, access: Access, count: usize) -> u32 {
+        if count > 4 {
+            self.new.capability(Capability::Vector16);
+        }
+        let part = self.part_type(access);
+        self.new.vector_type(part, count as u32)
+    }
+
+    fn store(
+        &mut self,
+        to: [u32; 2],
+        access: Access,
+        [value, ty]: [u32; 2],
+        offset: u64,
+        depth: u32,
+    ) -> Result<()> {
+        if let Some(members) = self.members(ty, depth)? {
+            for (number, (member, behind)) in (0..).zip(members) {
+                let part = emit(&mut self.new, Op::CompositeExtract, member, &[value, number]);
+                self.store(to, access, [part, member], offset + behind, depth + 1)?;
+            }
+            return Ok(());
+        }
+        let bytes = self.bytes_of_number(ty);
+        let value = match self.types.ty(ty) {
+            Some(Type::Pointer { .. }) => {
+                let number = self.new.int_type(bytes * 8);
+                emit(&mut self.new, Op::ConvertPtrToU, number, &[value])
+            }
+            _ => value,
+        };
+        let (part, count) = (self.part_type(access), bytes / access.unit);
+        if count <= 1 {
+            let is_float = matches!(self.types.ty(ty), Some(Type::Float { .. }));
+            let value = if is_float { emit(&mut self.new, Op::Bitcast, part, &[value]) } else { value };
+            self.store_part(to, access, offset, value);
+            return Ok(());
+        }
+        let vector = self.vector_type(access, count as usize);
+        let parts = emit(&mut self.new, Op::Bitcast, vector, &[value]);
+        for number in 0..count {
+            let value = emit(&mut self.new, Op::CompositeExtract, part, &[parts, number]);
+            self.store_part(to, access, offset + u64::from(number * access.unit), value);
+        }
+        Ok(())
+    }
+}

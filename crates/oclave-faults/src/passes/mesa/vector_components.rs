@@ -1,0 +1,99 @@
+//! Pointers to lanes of vectors behind pointers that a function is given, made by a cast.
+//!
+//! The compiler of Mesa's rusticl crashes on some kernels with a struct argument that has a vector.
+//! The kernel reads two lanes of this vector, each by an access chain of its own. A chain that ends
+//! at the vector, a cast of that pointer and a step over the lanes give the same address.
+
+use std::collections::HashSet;
+
+use crate::passes::Result;
+use oclave_spirv::{
+    Definitions, Instruction, Module, Op, Rewriter, StorageClass, Type, TypeTable, is_access_chain,
+};
+
+/// The module without access chains into vectors, as far as they lead through private memory that
+/// is no variable of the function; `None` where there is none.
+///
+/// # Errors
+/// As [`Rewriter::finish`].
+pub(crate) fn cast(module: &Module) -> Result<Option<Module>> {
+    let definitions = Definitions::new(module);
+    let types = TypeTable::new(&definitions);
+    let chains = Chains { definitions: &definitions, types: &types };
+    let found: HashSet<usize> =
+        module.instructions().filter(|i| chains.vector(i).is_some()).map(|i| i.at).collect();
+    if found.is_empty() {
+        return Ok(None);
+    }
+    let mut new = Rewriter::new(&definitions);
+    for instruction in module.instructions() {
+        let vector = found.contains(&instruction.at).then(|| chains.vector(&instruction)).flatten();
+        match (vector, instruction.op(), instruction.operands(), instruction.result_id()) {
+            (Some(vector), Some(op), [before @ .., lane], Some(result)) => {
+                let lane_pointer = instruction.result_type().unwrap_or(0);
+                let vector_pointer = new.pointer_type(StorageClass::Function, vector);
+                let (whole, first) = (new.fresh_id(), new.fresh_id());
+                new.push(op, &[&[vector_pointer, whole], before].concat());
+                new.push(Op::Bitcast, &[lane_pointer, first, whole]);
+                new.push(Op::InBoundsPtrAccessChain, &[lane_pointer, result, first, *lane]);
+            }
+            _ => new.copy(&instruction),
+        }
+    }
+    Ok(Some(new.finish()?))
+}
+
+struct Chains<'a, 'm> {
+    definitions: &'a Definitions<'m>,
+    types: &'a TypeTable<'m>,
+}
+
+impl Chains<'_, '_> {
+    /// The vector that an access chain leads into.
+    fn vector(&self, chain: &Instruction<'_>) -> Option<u32> {
+        let skipped = match chain.op()? {
+            Op::AccessChain | Op::InBoundsAccessChain => 1,
+            Op::PtrAccessChain | Op::InBoundsPtrAccessChain => 2,
+            _ => return None,
+        };
+        let base = chain.operand(0)?;
+        let Type::Pointer { class, pointee } = self.types.ty(self.definitions.type_of(base)?)? else {
+            return None;
+        };
+        if class != StorageClass::Function as u32 || self.is_in_variable(base) {
+            return None;
+        }
+        let (_, steps) = chain.operands().get(skipped..)?.split_last()?;
+        let reached = steps.iter().try_fold(pointee, |ty, index| self.part(ty, *index))?;
+        matches!(self.types.ty(reached)?, Type::Vector { .. }).then_some(reached)
+    }
+
+    fn part(&self, ty: u32, index: u32) -> Option<u32> {
+        match self.types.ty(ty)? {
+            Type::Array { element, .. } | Type::RuntimeArray { element } => Some(element),
+            Type::Struct { members } => {
+                let at = usize::try_from(self.definitions.int_constant(index)?).ok()?;
+                members.get(at).copied()
+            }
+            _ => None,
+        }
+    }
+    /// Whether a pointer comes from a variable by nothing but chains and casts.
+    fn is_in_variable(&self, mut pointer: u32) -> bool {
+        // A pointer is defined before what comes from it: this ends.
+        let mut before = usize::MAX;
+        while let Some(defined) = self.definitions.instruction(pointer) {
+            let next = match defined.op() {
+                Some(Op::Variable) => return true,
+                Some(Op::Bitcast | Op::CopyObject) => defined.operand(0),
+                Some(op) if is_access_chain(op) => defined.operand(0),
+                _ => None,
+            };
+            match next {
+                Some(next) if defined.at < before => (pointer, before) = (next, defined.at),
+                _ => return false,
+            }
+        }
+        false
+    }
+}

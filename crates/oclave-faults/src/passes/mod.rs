@@ -1,0 +1,258 @@
+//! Passes that change modules so that compilers of drivers do not get them wrong.
+//!
+//! A pass is a file in the folder of a driver. It has a function from a module to the changed module, or to `None` where
+//! nothing is to be changed. The lists below say for which fault a pass runs, and in which order. [`Passes`] runs them in three
+//! phases, between which a module gets other changes that every device needs.
+//!
+//! | phase | the module then |
+//! |---|---|
+//! | [`insert_fences`](Passes::insert_fences) | is as it was linked |
+//! | [`legalize_barriers`](Passes::legalize_barriers) | has the code that the library adds to kernels |
+//! | [`finish`](Passes::finish) | has sorted blocks, and no generic pointers that the device lacks |
+
+mod built_in_vector;
+mod error;
+mod inline_hints;
+mod intel;
+mod mesa;
+mod opaque_values;
+mod pocl;
+mod roots;
+mod wrong_functions;
+
+use std::fmt;
+
+use oclave_spirv::{Module, check};
+
+pub use error::{Error, Result};
+use intel::{
+    divergent_phis, generic_atomics, half_broadcasts, integer_maximum, inverted_bounds, opaque_negations,
+    scalar_loops,
+};
+use mesa::{
+    constant_addresses, deep_conditions, function_names, guarded_loads, integer_pointers, packed_arguments,
+    phi_pairs, private_addresses, sub_group_sizes, unaligned, vector_components,
+};
+use pocl::barriers;
+pub use pocl::barriers::{LegalBarriers, kernels_with_tangled_barriers};
+use pocl::{
+    called_functions, endless_loops, fences, inverted_votes, masked_counters, volatile_loads, wide_arguments,
+    zero_lanes,
+};
+
+use crate::{Fault, FaultSet};
+
+/// The properties of a device that passes depend on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Target {
+    /// The faults of its driver that are worked around.
+    pub faults: FaultSet,
+    /// Width of the device's addresses in bits (`CL_DEVICE_ADDRESS_BITS`).
+    pub address_bits: u32,
+    /// Bytes of the widest vector that built-in functions take by value, with Q59.
+    pub vector_argument_bytes: u32,
+    /// The number of passes that run, in their order; `None` for all.
+    pub limit: Option<usize>,
+}
+
+/// The input of a pass.
+struct Input<'a> {
+    module: &'a Module,
+    target: &'a Target,
+    /// The name of the image, for errors.
+    image: &'a str,
+}
+
+struct Pass {
+    /// The pass runs for devices with this fault.
+    fault: Fault,
+    name: &'static str,
+    /// Makes the changed module; `None` where there is nothing to change.
+    run: fn(&Input<'_>) -> Result<Option<Module>>,
+}
+
+const fn pass(fault: Fault, name: &'static str, run: fn(&Input<'_>) -> Result<Option<Module>>) -> Pass {
+    Pass { fault, name, run }
+}
+
+/// What is added to modules later needs no fences.
+const FENCES: Pass = pass(Fault::Q16, "fences", |on| fences::insert(on.module));
+
+/// Runs before [`barriers`], which needs loops that end.
+const ENDLESS_LOOPS: Pass =
+    pass(Fault::Q53, "endless_loops", |on| endless_loops::leave(on.module, on.target.address_bits));
+
+const LATE: &[Pass] = &[
+    pass(Fault::Q55, "constant_addresses", |on| constant_addresses::compute(on.module)),
+    pass(Fault::Q56, "packed_arguments", |on| packed_arguments::as_arrays(on.module)),
+    pass(Fault::Q56, "unaligned", |on| unaligned::split(on.module)),
+    pass(Fault::Q27, "integer_pointers", |on| integer_pointers::compute(on.module)),
+    pass(Fault::Q17, "vector_components", |on| vector_components::cast(on.module)),
+    pass(Fault::Q21, "inline_hints::at_functions_with_barriers", |on| {
+        inline_hints::at_functions_with_barriers(on.module)
+    }),
+    pass(Fault::Q58, "inline_hints::at_functions_with_built_ins", |on| {
+        inline_hints::at_functions_with_built_ins(on.module)
+    }),
+    pass(Fault::Q59, "wide_arguments", |on| {
+        wide_arguments::split(on.module, on.target.vector_argument_bytes, on.image)
+    }),
+    pass(Fault::Q22, "private_addresses", |on| private_addresses::add_variables(on.module)),
+    pass(Fault::Q23, "function_names", |on| function_names::complete(on.module)),
+    pass(Fault::Q24, "generic_atomics", |on| generic_atomics::as_cpp(on.module)),
+    pass(Fault::Q36, "phi_pairs", |on| phi_pairs::join(on.module)),
+    pass(Fault::Q42, "deep_conditions", |on| deep_conditions::bound(on.module, on.image)),
+    pass(Fault::Q63, "inverted_votes", |on| inverted_votes::replace(on.module)),
+    pass(Fault::Q64, "sub_group_sizes", |on| sub_group_sizes::compute(on.module, on.target.address_bits)),
+    pass(Fault::Q65, "half_broadcasts", |on| half_broadcasts::as_integers(on.module)),
+    pass(Fault::Q62, "wrong_functions::replace", |on| wrong_functions::replace(on.module)),
+    pass(Fault::Q66, "wrong_functions::replace_aligned_stores", |on| {
+        wrong_functions::replace_aligned_stores(on.module)
+    }),
+    pass(Fault::Q68, "wrong_functions::replace_long_mad_sat", |on| {
+        wrong_functions::replace_long_mad_sat(on.module)
+    }),
+    pass(Fault::Q35, "integer_maximum", |on| integer_maximum::expand(on.module)),
+    pass(Fault::Q61, "inverted_bounds", |on| inverted_bounds::hide(on.module, on.target.address_bits)),
+    pass(Fault::Q39, "zero_lanes", |on| zero_lanes::split(on.module)),
+    pass(Fault::Q45, "masked_counters", |on| masked_counters::hide(on.module, on.target.address_bits)),
+    pass(Fault::Q26, "scalar_loops", |on| scalar_loops::keep(on.module)),
+    pass(Fault::Q33, "volatile_loads", |on| volatile_loads::keep(on.module)),
+    pass(Fault::Q43, "opaque_negations", |on| opaque_negations::separate(on.module, on.target.address_bits)),
+    pass(Fault::Q32, "divergent_phis", |on| divergent_phis::keep(on.module, on.target.address_bits)),
+    pass(Fault::Q9, "called_functions", |on| called_functions::expand(on.module)),
+    pass(Fault::Q46, "guarded_loads", |on| guarded_loads::spread(on.module, on.target.address_bits)),
+];
+
+/// The pass for Q13 and its relatives, which also names kernels that stay wrong.
+const BARRIERS: &str = "barriers";
+
+/// A change of a module by a pass, for those who watch.
+#[derive(Debug, Clone, Copy)]
+pub struct Change<'a> {
+    /// The number of the pass among those that run for the device, from 1 on.
+    pub number: usize,
+    /// The fault that it is for.
+    pub fault: Fault,
+    /// The name of the pass: its file, and its function where a file has several.
+    pub pass: &'static str,
+    /// The module before.
+    pub before: &'a Module,
+    /// The module after.
+    pub after: &'a Module,
+}
+
+/// Runs the passes for the faults of a device, and counts them.
+pub struct Passes<'a> {
+    target: Target,
+    image: &'a str,
+    number: usize,
+    watch: &'a mut dyn FnMut(Change<'_>),
+}
+
+impl fmt::Debug for Passes<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Passes({} of {:?} ran for {})", self.number, self.target.faults, self.image)
+    }
+}
+
+impl<'a> Passes<'a> {
+    /// For a module of an image, whose name is in errors and in the log. `watch` is called for each pass that changes the module.
+    pub fn new(target: Target, image: &'a str, watch: &'a mut dyn FnMut(Change<'_>)) -> Self {
+        Self { target, image, number: 0, watch }
+    }
+
+    /// Keeps accesses apart that the device's compiler would join.
+    ///
+    /// # Errors
+    /// That of the pass.
+    pub fn insert_fences(&mut self, module: Module) -> Result<Module> {
+        self.run(&FENCES, module)
+    }
+
+    /// Gives loops and barriers a form that the device's compiler follows.
+    ///
+    /// # Errors
+    /// Those of the passes.
+    pub fn legalize_barriers(&mut self, module: Module) -> Result<LegalBarriers> {
+        let module = self.run(&ENDLESS_LOOPS, module)?;
+        let wanted = [Fault::Q13, Fault::Q14].into_iter().find(|fault| self.target.faults.has(*fault));
+        let Some(fault) = wanted.filter(|fault| self.is_next(*fault, BARRIERS)) else {
+            return Ok(LegalBarriers { module, refused_kernels: Vec::new() });
+        };
+        let legal = barriers::legalize_barriers(module.clone(), &self.target)?;
+        if legal.module != module {
+            self.tell(fault, BARRIERS, &module, &legal.module)?;
+        }
+        Ok(legal)
+    }
+
+    /// Runs all other passes.
+    ///
+    /// # Errors
+    /// Those of the passes.
+    pub fn finish(&mut self, module: Module) -> Result<Module> {
+        LATE.iter().try_fold(module, |module, pass| self.run(pass, module))
+    }
+
+    fn run(&mut self, pass: &Pass, module: Module) -> Result<Module> {
+        if !self.target.faults.has(pass.fault) || !self.is_next(pass.fault, pass.name) {
+            return Ok(module);
+        }
+        let input = Input { module: &module, target: &self.target, image: self.image };
+        let Some(after) = (pass.run)(&input)? else { return Ok(module) };
+        self.tell(pass.fault, pass.name, &module, &after)?;
+        Ok(after)
+    }
+
+    /// Counts a pass, and whether it is among those that run.
+    fn is_next(&mut self, fault: Fault, name: &str) -> bool {
+        self.number += 1;
+        let runs = self.target.limit.is_none_or(|limit| self.number <= limit);
+        if !runs {
+            log::debug!("{}: pass {} ({fault}, {name}) does not run", self.image, self.number);
+        }
+        runs
+    }
+
+    /// Tells of a changed module. Debug builds check it, so that the pass at fault is known.
+    fn tell(&mut self, fault: Fault, pass: &'static str, before: &Module, after: &Module) -> Result<()> {
+        let Self { image, number, .. } = self;
+        log::debug!("{image}: pass {number} ({fault}, {pass}) changed the module");
+        (self.watch)(Change { number: *number, fault, pass, before, after });
+        if cfg!(debug_assertions)
+            && check::check(before).is_ok()
+            && let Err(error) = check::check(after)
+        {
+            log::error!("{image}: pass {number} ({fault}, {pass}) broke the module: {error}");
+            return Err(error.into());
+        }
+        Ok(())
+    }
+}
+
+/// The passes in the order in which they run, each with its fault.
+pub fn all() -> impl Iterator<Item = (Fault, &'static str)> {
+    let early = [&FENCES, &ENDLESS_LOOPS].map(|pass| (pass.fault, pass.name));
+    early.into_iter().chain([(Fault::Q13, BARRIERS)]).chain(LATE.iter().map(|pass| (pass.fault, pass.name)))
+}
+
+/// Whether the module needs pointers to concrete address spaces instead of generic ones on a device with these faults.
+pub fn needs_concrete_pointers(module: &Module, faults: FaultSet) -> bool {
+    faults.has(Fault::Q25) && generic_atomics::asks_for_spaces(module)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each pass is for a fault of the table, and has a name of its own.
+    #[test]
+    fn passes_have_faults_and_names() {
+        let all: Vec<_> = all().collect();
+        for (number, (fault, name)) in all.iter().enumerate() {
+            assert!(crate::FAULTS.iter().any(|row| row.fault == *fault), "{name}");
+            assert!(all[..number].iter().all(|(_, other)| other != name), "{name}");
+        }
+    }
+}

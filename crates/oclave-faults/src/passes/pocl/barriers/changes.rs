@@ -1,0 +1,330 @@
+//! What is written differently, and the writing.
+
+use crate::Fault;
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::divergent_exits::{Edges, parts, splits_choice};
+use super::idle_iterations;
+use super::{ImplicitBarriers, interpreters, single_kernels, tangled_functions};
+use crate::passes::Result;
+use crate::passes::Target;
+use crate::passes::built_in_vector::{BuiltInVector, copy_entry_point};
+use oclave_spirv::analysis::calls::with_callers;
+use oclave_spirv::analysis::control_flow::{Flow, Loop};
+use oclave_spirv::analysis::uniformity::Uniformity;
+use oclave_spirv::{BuiltIn, Definitions, Instruction, Module, Op, Rewriter, is_block_end};
+
+/// Scope and semantics of `barrier(CLK_LOCAL_MEM_FENCE)`.
+const WORKGROUP: u64 = 2;
+const LOCAL_FENCE: u64 = 0x110;
+
+/// Innermost loops without barriers and with one end, into which the device's compiler may put one,
+/// and the blocks that end them.
+pub(crate) fn innermost_loops<'f>(
+    uniformity: &Uniformity<'_, '_>,
+    flow: &'f Flow<'_>,
+) -> Vec<(&'f Loop, usize)> {
+    let is_meant = |(number, of): (usize, &'f Loop)| {
+        // Inner loops come first.
+        let has_inner = flow.loops.iter().take(number).any(|inner| of.blocks.contains(&inner.header));
+        let &[exit] = flow.exiting(of).as_slice() else { return None };
+        (!has_inner && !uniformity.has_barrier(flow, of)).then_some((of, exit))
+    };
+    flow.loops.iter().enumerate().filter_map(is_meant).collect()
+}
+
+/// Those of these loops to which work-items may come one by one.
+fn lone_loops<'f>(uniformity: &Uniformity<'_, '_>, flow: &'f Flow<'_>) -> Vec<(&'f Loop, usize)> {
+    let mut loops = innermost_loops(uniformity, flow);
+    loops.retain(|(of, _)| !uniformity.is_reached_together(flow, of));
+    loops
+}
+
+/// What is written differently.
+#[derive(Default)]
+pub(super) struct Changes {
+    /// Label of a block whose branch gets an end that never comes → whether the branch stays in the
+    /// loop when its condition is true.
+    ends: BTreeMap<u32, bool>,
+    /// Entry blocks of kernels that get a loop with two ends, by label.
+    entries: BTreeSet<u32>,
+    /// Labels of blocks with a barrier at their end.
+    before: BTreeSet<u32>,
+    /// Labels of blocks with a barrier at their start.
+    behind: BTreeSet<u32>,
+}
+
+impl Changes {
+    pub(super) fn new(
+        definitions: &Definitions<'_>,
+        uniformity: &Uniformity<'_, '_>,
+        flows: &[Flow<'_>],
+        choosing: &BTreeSet<u32>,
+        target: &Target,
+    ) -> Self {
+        let implicit_barriers = ImplicitBarriers::of(target.faults);
+        let mut changes = Self::default();
+        let single = single_kernels(definitions.module());
+        // Groups of 1 × n are not run from lists.
+        let interpreters = interpreters(definitions.module());
+        if target.faults.has(Fault::Q14) {
+            let tangled = tangled_functions(uniformity, flows);
+            let lone = with_callers(flows, |flow| {
+                implicit_barriers == ImplicitBarriers::Everywhere && !lone_loops(uniformity, flow).is_empty()
+            });
+            let is_wrong_kernel = |flow: &&Flow<'_>| {
+                let id = flow.function;
+                let is_wrong = tangled.contains(&id) || (lone.contains(&id) && !single.contains(&id));
+                uniformity.kernels().contains(&id) && is_wrong && !choosing.contains(&id)
+            };
+            changes.entries = flows
+                .iter()
+                .filter(is_wrong_kernel)
+                .filter_map(|flow| flow.blocks.first().map(|block| block.label))
+                .collect();
+            let choose = flows.iter().filter(|flow| choosing.contains(&flow.function));
+            choose
+                .filter(|flow| !single.contains(&flow.function))
+                .for_each(|flow| changes.add_ends(uniformity, flow));
+            if implicit_barriers == ImplicitBarriers::Everywhere {
+                let is_left = |flow: &&Flow<'_>| {
+                    let first = flow.blocks.first();
+                    uniformity.kernels().contains(&flow.function)
+                        && !interpreters.contains(&flow.function)
+                        && first.is_some_and(|block| !changes.entries.contains(&block.label))
+                };
+                let left: Vec<&Flow<'_>> = flows.iter().filter(is_left).collect();
+                left.into_iter().for_each(|flow| changes.isolate(uniformity, flow, 1));
+            }
+            return changes;
+        }
+        for flow in flows {
+            let adds = match implicit_barriers {
+                ImplicitBarriers::None => false,
+                ImplicitBarriers::BesideOthers => uniformity.has_barriers(flow.function),
+                ImplicitBarriers::Everywhere => true,
+            };
+            if target.faults.has(Fault::Q15) && uniformity.kernels().contains(&flow.function) {
+                changes.add_barriers(uniformity, flow);
+            }
+            // 6.0 does not find what stands for the work-item in functions that it does not inline.
+            let is_kernel = uniformity.kernels().contains(&flow.function);
+            if adds && is_kernel && !single.contains(&flow.function) {
+                changes.add_all_ends(definitions, uniformity, flow);
+                if !interpreters.contains(&flow.function) {
+                    changes.isolate(uniformity, flow, 0);
+                }
+            }
+        }
+        changes
+    }
+
+    fn add_ends(&mut self, uniformity: &Uniformity<'_, '_>, flow: &Flow<'_>) {
+        lone_loops(uniformity, flow).into_iter().for_each(|(of, exit)| self.add_end(flow, of, exit));
+    }
+
+    /// As `add_ends`, for all loops without barriers to which work-items may come one by one. LLVM may
+    /// take the loops out of them, or all ends but one, before the device's compiler looks at them. It
+    /// may also make a loop of idle rounds.
+    fn add_all_ends(
+        &mut self,
+        definitions: &Definitions<'_>,
+        uniformity: &Uniformity<'_, '_>,
+        flow: &Flow<'_>,
+    ) {
+        for of in &flow.loops {
+            if uniformity.has_barrier(flow, of) || uniformity.is_reached_together(flow, of) {
+                continue;
+            }
+            flow.exiting(of).into_iter().for_each(|exit| self.add_end(flow, of, exit));
+        }
+        for (label, stays) in idle_iterations::ends(definitions, uniformity, flow) {
+            self.ends.entry(label).or_insert(stays);
+        }
+    }
+
+    fn add_end(&mut self, flow: &Flow<'_>, of: &Loop, exit: usize) {
+        let Some(block) = flow.blocks.get(exit) else { return };
+        if block.terminator.is_some_and(|t| t.is(Op::BranchConditional)) {
+            let stays = block.successors.first().is_some_and(|to| of.blocks.contains(to));
+            self.ends.entry(block.label).or_insert(stays);
+        }
+    }
+
+    /// Puts a barrier before each condition on the path to a barrier, or to a loop into which the
+    /// device's compiler puts one. Before the `innermost` conditions the compiler does so itself.
+    ///
+    /// PoCL 7.1 also gets barriers at the join of the branches, and at the start of the branch that leads on.
+    /// Without the latter, it computes values of that branch for the first work-item with an id that the group
+    /// lacks. The cases of a switch get none: see Q48.
+    fn isolate(&mut self, uniformity: &Uniformity<'_, '_>, flow: &Flow<'_>, innermost: usize) {
+        let mut add = |conditions: Vec<usize>| {
+            let is_nested = |at: &usize| flow.ends_loop(*at) || flow.is_nested(*at);
+            let are_nested = conditions.iter().all(is_nested);
+            if are_nested {
+                let outer = || conditions.iter().copied().skip(innermost).filter(|at| !flow.ends_loop(*at));
+                if innermost > 0 {
+                    let joins = outer().filter_map(|at| flow.join(at));
+                    // The condition inside another one, and that one.
+                    let pairs = conditions.iter().copied().zip(conditions.iter().copied().skip(1));
+                    let pairs = pairs.filter(|(_, at)| !flow.ends_loop(*at));
+                    let branches = pairs.filter_map(|(inner, at)| flow.branch_to(at, inner));
+                    self.behind.extend(labels(flow, joins.chain(branches).collect()));
+                }
+                self.before.extend(labels(flow, outer().collect()));
+            }
+            are_nested
+        };
+        for at in (0..flow.blocks.len()).filter(|at| uniformity.is_barrier(flow, *at)) {
+            add(flow.conditions_above(at));
+        }
+        let mut without = Vec::new();
+        for (of, exit) in innermost_loops(uniformity, flow) {
+            let Some(conditions) = uniformity.common_conditions(flow, of) else { continue };
+            let above = conditions.iter().copied().filter(|at| !flow.ends_loop(*at));
+            let mut behind = above.map(|at| (at, false)).chain([(exit, false)]);
+            let is_wrong = if innermost == 0 {
+                // 6.0 gets no barriers where ways meet, so all edges count.
+                behind.any(|barrier| parts(uniformity, flow, Edges::AllWithCopies, barrier))
+            } else {
+                let outer = conditions.iter().skip(innermost).copied().filter(|at| !flow.ends_loop(*at));
+                let joins: BTreeSet<usize> = outer.clone().filter_map(|at| flow.join(at)).collect();
+                let mut barriers = behind.chain(joins.iter().map(|join| (*join, true)));
+                splits_choice(flow, &conditions)
+                    || barriers.any(|barrier| parts(uniformity, flow, Edges::Joined(&joins), barrier))
+                    || outer.clone().any(|at| parts(uniformity, flow, Edges::All, (at, false)))
+            };
+            if is_wrong || !add(conditions) {
+                without.push((of, exit));
+            }
+        }
+        without.into_iter().for_each(|(of, exit)| self.add_end(flow, of, exit));
+    }
+
+    fn add_barriers(&mut self, uniformity: &Uniformity<'_, '_>, flow: &Flow<'_>) {
+        let (before, behind) = uniformity.around_barrier_loops(flow);
+        self.before.extend(labels(flow, before));
+        self.behind.extend(labels(flow, behind));
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.ends.is_empty() && self.entries.is_empty() && self.before.is_empty()
+    }
+
+    pub(super) fn apply(&self, definitions: &Definitions<'_>, target: &Target) -> Result<Module> {
+        let mut new = Rewriter::new(definitions);
+        let builtin = |new: &mut Rewriter<'_>, wanted: BuiltIn, needed: bool| {
+            needed.then(|| BuiltInVector::of(new, wanted, target.address_bits))
+        };
+        let mut ids = Ids {
+            local: builtin(&mut new, BuiltIn::LocalInvocationId, !self.ends.is_empty()),
+            groups: builtin(&mut new, BuiltIn::NumWorkgroups, !self.entries.is_empty()),
+            renamed: BTreeMap::new(),
+        };
+        let used: Vec<u32> = [&ids.local, &ids.groups].into_iter().flatten().map(|b| b.variable).collect();
+        let mut label = 0;
+        let (mut at_entry, mut is_behind, mut is_before) = (false, false, false);
+        for instruction in definitions.module().instructions() {
+            if at_entry && !instruction.is(Op::Variable) && !is_line(&instruction) {
+                at_entry = false;
+                let rest = add_loop(&mut new, &ids);
+                ids.renamed.insert(label, rest);
+            }
+            let is_end = instruction.op().is_some_and(is_block_end);
+            let is_start = is_behind
+                && !matches!(instruction.op(), Some(Op::Phi | Op::Variable))
+                && !is_line(&instruction);
+            if is_start || (is_before && is_end) {
+                (is_behind, is_before) = (is_behind && !is_start, is_before && !is_end);
+                add_barrier(&mut new);
+            }
+            match instruction.op() {
+                Some(Op::Label) => {
+                    label = instruction.result_id().unwrap_or(0);
+                    new.copy(&instruction);
+                    at_entry = self.entries.contains(&label);
+                    (is_behind, is_before) = (self.behind.contains(&label), self.before.contains(&label));
+                }
+                Some(Op::Phi) if !ids.renamed.is_empty() => {
+                    new.copy_mapped(&instruction, |id| ids.renamed.get(&id).copied().unwrap_or(id));
+                }
+                Some(Op::BranchConditional) if self.ends.contains_key(&label) => {
+                    let stays = self.ends.get(&label) == Some(&true);
+                    let condition =
+                        add_end(&mut new, &ids, &instruction, stays, target.faults.has(Fault::Q53));
+                    let operands: Vec<u32> =
+                        condition.into_iter().chain(instruction.operands().iter().skip(1).copied()).collect();
+                    new.replace(&instruction, Op::BranchConditional, &operands);
+                }
+                Some(Op::EntryPoint) => copy_entry_point(&mut new, &instruction, &used),
+                _ => new.copy(&instruction),
+            }
+        }
+        Ok(new.finish()?)
+    }
+}
+
+/// The labels of these blocks.
+fn labels(flow: &Flow<'_>, blocks: BTreeSet<usize>) -> impl Iterator<Item = u32> {
+    blocks.into_iter().filter_map(|at| flow.blocks.get(at)).map(|block| block.label)
+}
+
+struct Ids {
+    local: Option<BuiltInVector>,
+    groups: Option<BuiltInVector>,
+    /// Labels of blocks whose end is in another block now.
+    renamed: BTreeMap<u32, u32>,
+}
+
+fn is_line(instruction: &Instruction<'_>) -> bool {
+    matches!(instruction.op(), Some(Op::Line | Op::NoLine))
+}
+
+/// The condition of a branch, which also asks whether the work-item is one that no group has. That
+/// work-item would stay in the loop for ever, or `leaves` it after one round.
+fn add_end(
+    new: &mut Rewriter<'_>,
+    ids: &Ids,
+    branch: &Instruction<'_>,
+    stays: bool,
+    leaves: bool,
+) -> Option<u32> {
+    let (local, condition) = (ids.local.as_ref()?, branch.operand(0)?);
+    let truth = new.bool_type();
+    let last = new.int_constant(local.width, u64::MAX >> (64 - local.width.clamp(1, 64)));
+    let id = local.load(new, 0);
+    let (other, both) = (new.fresh_id(), new.fresh_id());
+    if stays != leaves {
+        new.push(Op::IEqual, &[truth, other, id, last]);
+        new.push(Op::LogicalOr, &[truth, both, condition, other]);
+    } else {
+        new.push(Op::INotEqual, &[truth, other, id, last]);
+        new.push(Op::LogicalAnd, &[truth, both, condition, other]);
+    }
+    Some(both)
+}
+
+fn add_barrier(new: &mut Rewriter<'_>) {
+    let (scope, semantics) = (new.int_constant(32, WORKGROUP), new.int_constant(32, LOCAL_FENCE));
+    new.push(Op::ControlBarrier, &[scope, scope, semantics]);
+}
+
+/// A loop with two barriers and two ends, the first of which is taken: there is a group. Gives the
+/// label of what follows.
+fn add_loop(new: &mut Rewriter<'_>, ids: &Ids) -> u32 {
+    let [head, latch, rest] = [new.fresh_id(), new.fresh_id(), new.fresh_id()];
+    let Some(groups) = &ids.groups else { return rest };
+    let truth = new.bool_type();
+    let none = new.int_constant(groups.width, 0);
+    new.push(Op::Branch, &[head]);
+    for (label, axis, next) in [(head, 0, latch), (latch, 1, head)] {
+        new.push(Op::Label, &[label]);
+        add_barrier(new);
+        let count = groups.load(new, axis);
+        let leaves = new.fresh_id();
+        new.push(Op::INotEqual, &[truth, leaves, count, none]);
+        new.push(Op::BranchConditional, &[leaves, rest, next]);
+    }
+    new.push(Op::Label, &[rest]);
+    rest
+}

@@ -1,0 +1,186 @@
+//! Forms of kernels that PoCL's compiler makes right loops over work-items of.
+//!
+//! PoCL runs the work-items of a group one after the other, from barrier to barrier, each part in a
+//! loop of its own. Two of its passes go wrong (seen in 6.0 and 7.1, and read in their sources):
+//!
+//! - To vectorise, `ImplicitLoopBarriers` puts barriers into innermost loops whose bound is the
+//!   same for a group. But work-items may come to the loop at different times. They do in a loop
+//!   around it that they leave one by one, and behind `uniform || divergent`. 6.0 does so in
+//!   kernels that have barriers anyway, 7.1 in all.
+//! - Barriers under conditions, and in loops with several ends, make both compute wrongly or abort
+//!   ("Could not find a dominating alternative variable").
+//!
+//! 7.1 has another way to compile, by continuations, which is right for all of these. It takes that
+//! way where an outermost loop with a barrier has several ends. So kernels that would go wrong get
+//! such a loop, which is left at once.
+//!
+//! Both have one more fault. Where a condition leads past a barrier, PoCL tries it with the first
+//! work-item alone. In groups of 1 × n, and on 7.1 of one, that work-item then runs some code
+//! twice. It is the code between the last barrier and the condition, and what follows on the way
+//! past. The barrier may be PoCL's own.
+//!
+//! So such conditions get a barrier before them. On 7.1 they also get one where the ways meet
+//! (`isolate`). There, PoCL does so itself at the innermost condition, if a loop is tested at its
+//! end. Where ways behind a condition meet elsewhere, loops get an end that depends on the
+//! work-item, and so no barrier of PoCL's. On 7.1, two more forms of ways behind conditions and loops
+//! get such an end (`divergent_exits`).
+//!
+//! 6.0 takes the other way only if the environment says `POCL_WORK_GROUP_METHOD=cbs`. There kernels
+//! with such barriers are written with one barrier (`one_barrier.rs`). The end of a loop into which
+//! PoCL would put a barrier is made to depend on the work-item. This changes no result, and PoCL
+//! then leaves the loop alone. LLVM may take the loops out of a loop, and make loops of rounds that
+//! change nothing (`idle_iterations`). So all ends of all such loops are made so. Both need the loops and barriers in the kernel itself, so
+//! functions with them are inlined first.
+//!
+//! The interpreter's kernels choose by a condition which barriers come next. It is the same for
+//! all work-items of a group, and both versions are right there. So these kernels get neither form
+//! for that condition alone. One barrier made lists of kernels with barriers 17 times slower.
+//!
+//! A group of one work-item has none of these faults, except those at barriers and conditions.
+
+mod changes;
+mod divergent_exits;
+mod idle_iterations;
+
+use std::collections::BTreeSet;
+
+use crate::{Fault, FaultSet};
+use oclave_spirv::analysis::calls::with_callers;
+
+use changes::Changes;
+pub(crate) use changes::innermost_loops;
+
+use crate::passes::Result;
+use crate::passes::Target;
+use crate::passes::pocl::dead_ends;
+use crate::passes::pocl::one_barrier;
+use oclave_spirv::analysis::control_flow::Flow;
+use oclave_spirv::analysis::references::{is_interpreter, kernel_entry};
+use oclave_spirv::analysis::uniformity::Uniformity;
+use oclave_spirv::transform::inline;
+use oclave_spirv::{Definitions, ExecutionMode, Module, Op};
+
+/// Where the device's compiler adds barriers of its own to loops.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ImplicitBarriers {
+    /// Nowhere.
+    None,
+    /// In kernels that have barriers.
+    BesideOthers,
+    /// In all kernels.
+    Everywhere,
+}
+
+impl ImplicitBarriers {
+    fn of(faults: FaultSet) -> Self {
+        match (faults.has(Fault::Q13), faults.has(Fault::Q48)) {
+            (false, _) => Self::None,
+            (true, false) => Self::BesideOthers,
+            (true, true) => Self::Everywhere,
+        }
+    }
+}
+
+/// The result of [`Passes::legalize_barriers`](crate::passes::Passes::legalize_barriers).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LegalBarriers {
+    /// The module.
+    pub module: Module,
+    /// Kernels that the device's compiler may still get wrong, by name: those whose barriers should
+    /// have become one and could not.
+    pub refused_kernels: Vec<String>,
+}
+
+/// The module with loops and barriers in a form that the device's compiler makes right code of.
+///
+/// # Errors
+/// As [`Rewriter::finish`](oclave_spirv::Rewriter::finish).
+pub(crate) fn legalize_barriers(module: Module, target: &Target) -> Result<LegalBarriers> {
+    let mut refused_kernels = Vec::new();
+    let mut module = dead_ends::cut(module)?;
+    let choosing = kernels_that_only_choose(&module);
+    if target.faults.has(Fault::Q15) || !choosing.is_empty() {
+        module = inline::into_kernels_with_barriers(module)?;
+    }
+    if target.faults.has(Fault::Q15) {
+        module = with_one_barrier(module, &choosing, target.address_bits)?;
+        refused_kernels = tangled_kernels(&module, &choosing);
+    }
+    let changed = {
+        let flows = Flow::of_functions(&module);
+        let definitions = Definitions::new(&module);
+        let uniformity = Uniformity::new(&definitions, &flows);
+        let changes = Changes::new(&definitions, &uniformity, &flows, &choosing, target);
+        if changes.is_empty() { None } else { Some(changes.apply(&definitions, target)?) }
+    };
+    Ok(LegalBarriers { module: changed.unwrap_or(module), refused_kernels })
+}
+
+/// The interpreter's kernels, if what they call has no barriers under conditions and in loops with
+/// several ends.
+fn kernels_that_only_choose(module: &Module) -> BTreeSet<u32> {
+    let interpreter = interpreters(module);
+    if interpreter.is_empty() {
+        return interpreter;
+    }
+    let flows = Flow::of_functions(module);
+    let definitions = Definitions::new(module);
+    let uniformity = Uniformity::new(&definitions, &flows);
+    let mut called = flows.iter().filter(|flow| !interpreter.contains(&flow.function));
+    if called.any(|flow| is_tangled(&uniformity, flow)) { BTreeSet::new() } else { interpreter }
+}
+
+/// The interpreter's kernels.
+pub(crate) fn interpreters(module: &Module) -> BTreeSet<u32> {
+    let entries = module.instructions().filter_map(|i| kernel_entry(&i));
+    entries.filter(|entry| is_interpreter(&entry.name)).map(|entry| entry.function).collect()
+}
+
+/// Kernels whose groups have one work-item.
+fn single_kernels(module: &Module) -> BTreeSet<u32> {
+    let before = module.instructions().take_while(|i| !i.is(Op::Function));
+    let sizes = before.filter(|i| i.is(Op::ExecutionMode));
+    sizes
+        .filter_map(|i| match *i.operands() {
+            [kernel, mode, 1, 1, 1] if mode == ExecutionMode::LocalSize as u32 => Some(kernel),
+            _ => None,
+        })
+        .collect()
+}
+
+/// The module with one barrier in kernels whose barriers are under conditions or in loops with
+/// several ends, but for those that only choose.
+fn with_one_barrier(module: Module, choosing: &BTreeSet<u32>, address_bits: u32) -> Result<Module> {
+    let changed = {
+        let flows = Flow::of_functions(&module);
+        let definitions = Definitions::new(&module);
+        let uniformity = Uniformity::new(&definitions, &flows);
+        let plans = one_barrier::candidates(&definitions, &uniformity, &flows, choosing);
+        if plans.is_empty() { None } else { Some(one_barrier::gather(&definitions, &plans, address_bits)?) }
+    };
+    Ok(changed.unwrap_or(module))
+}
+
+/// Kernels with barriers under conditions or in loops with several ends, by name.
+pub fn kernels_with_tangled_barriers(module: &Module) -> Vec<String> {
+    tangled_kernels(module, &BTreeSet::new())
+}
+
+/// As [`kernels_with_tangled_barriers`], without those that only choose.
+fn tangled_kernels(module: &Module, choosing: &BTreeSet<u32>) -> Vec<String> {
+    let flows = Flow::of_functions(module);
+    let definitions = Definitions::new(module);
+    let tangled = &tangled_functions(&Uniformity::new(&definitions, &flows), &flows) - choosing;
+    let entries = module.instructions().filter_map(|i| kernel_entry(&i));
+    entries.filter(|entry| tangled.contains(&entry.function)).map(|entry| entry.name).collect()
+}
+
+/// Whether a function has such barriers, or work-items part behind one in a way that goes wrong.
+pub(super) fn is_tangled(uniformity: &Uniformity<'_, '_>, flow: &Flow<'_>) -> bool {
+    uniformity.has_tangled_barriers(flow) || divergent_exits::parts_behind_source(uniformity, flow)
+}
+
+/// Functions with such barriers, and those that call them.
+fn tangled_functions(uniformity: &Uniformity<'_, '_>, flows: &[Flow<'_>]) -> BTreeSet<u32> {
+    with_callers(flows, |flow| is_tangled(uniformity, flow))
+}

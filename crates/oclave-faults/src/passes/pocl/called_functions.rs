@@ -1,0 +1,183 @@
+//! Replaces simple built-in functions by instructions, for devices whose compiler calls a function for them.
+//!
+//! A compiler that does not inline these functions vectorises no loop, and no work-items, with such a call.
+//!
+//! | function | instead |
+//! |---|---|
+//! | `mad`, `mad24`, `mul24`, `mix` | products and sums |
+//! | `min`, `max`, `clamp` | comparisons and selections |
+//! | `abs`, `fabs` | a selection; a mask of bits |
+//! | `rotate` | two shifts |
+//!
+//! `fmin` and `fmax` stay calls. What they do with NaN takes a second comparison.
+
+use crate::passes::Result;
+use crate::passes::opaque_values::emit;
+use oclave_spirv::{Capability, Definitions, Instruction, Module, Op, Rewriter, Type, TypeTable};
+
+const FABS: u32 = 23;
+const MAD: u32 = 42;
+const FCLAMP: u32 = 95;
+const FMAX_COMMON: u32 = 97;
+const FMIN_COMMON: u32 = 98;
+const MIX: u32 = 99;
+const S_ABS: u32 = 141;
+const S_CLAMP: u32 = 149;
+const U_CLAMP: u32 = 150;
+const S_MAX: u32 = 156;
+const U_MAX: u32 = 157;
+const S_MIN: u32 = 158;
+const U_MIN: u32 = 159;
+const ROTATE: u32 = 161;
+const S_MAD24: u32 = 167;
+const U_MAD24: u32 = 168;
+const S_MUL24: u32 = 169;
+const U_MUL24: u32 = 170;
+
+/// The module with instructions for such functions; `None` where there are none.
+///
+/// # Errors
+/// As [`Rewriter::finish`].
+pub(crate) fn expand(module: &Module) -> Result<Option<Module>> {
+    let definitions = Definitions::new(module);
+    let Some(set) = definitions.opencl_std() else { return Ok(None) };
+    let types = TypeTable::new(&definitions);
+    let mut new = Rewriter::new(&definitions);
+    let mut any = false;
+    for instruction in module.instructions() {
+        let is_replaced = Call::read(&instruction, set, &types).is_some_and(|call| call.write(&mut new));
+        any |= is_replaced;
+        if !is_replaced {
+            new.copy(&instruction);
+        }
+    }
+    if any { Ok(Some(new.finish()?)) } else { Ok(None) }
+}
+
+/// A call of a function of OpenCL.std.
+struct Call<'a> {
+    number: u32,
+    arguments: &'a [u32],
+    ty: u32,
+    result: u32,
+    /// Bits of a lane.
+    width: u32,
+    is_float: bool,
+    /// `None` for scalars.
+    lanes: Option<u32>,
+}
+
+impl<'a> Call<'a> {
+    fn read(instruction: &Instruction<'a>, set: u32, types: &TypeTable<'_>) -> Option<Self> {
+        let &[of, number, ref arguments @ ..] = instruction.operands() else { return None };
+        if of != set || !instruction.is(Op::ExtInst) {
+            return None;
+        }
+        let (ty, result) = (instruction.result_type()?, instruction.result_id()?);
+        let (lane, lanes) = match types.ty(ty)? {
+            Type::Vector { component, count } => (types.ty(component)?, Some(count)),
+            scalar => (scalar, None),
+        };
+        let (width, is_float) = match lane {
+            Type::Int { width } => (width, false),
+            Type::Float { width } => (width, true),
+            _ => return None,
+        };
+        Some(Self { number, arguments, ty, result, width, is_float, lanes })
+    }
+
+    /// Writes instructions for the call. Gives whether it did.
+    fn write(&self, new: &mut Rewriter<'_>) -> bool {
+        let &Self { ty, result, .. } = self;
+        match (self.number, self.arguments) {
+            (MAD, &[a, b, c]) => {
+                let product = emit(new, Op::FMul, ty, &[a, b]);
+                new.push(Op::FAdd, &[ty, result, product, c]);
+            }
+            (MIX, &[from, to, part]) => {
+                let difference = emit(new, Op::FSub, ty, &[to, from]);
+                let product = emit(new, Op::FMul, ty, &[difference, part]);
+                new.push(Op::FAdd, &[ty, result, from, product]);
+            }
+            (S_MUL24 | U_MUL24, &[a, b]) => new.push(Op::IMul, &[ty, result, a, b]),
+            (S_MAD24 | U_MAD24, &[a, b, c]) => {
+                let product = emit(new, Op::IMul, ty, &[a, b]);
+                new.push(Op::IAdd, &[ty, result, product, c]);
+            }
+            (S_MAX, &[a, b]) => self.choose(new, Op::SGreaterThan, [a, b], result),
+            (U_MAX, &[a, b]) => self.choose(new, Op::UGreaterThan, [a, b], result),
+            (S_MIN, &[a, b]) => self.choose(new, Op::SLessThan, [a, b], result),
+            (U_MIN, &[a, b]) => self.choose(new, Op::ULessThan, [a, b], result),
+            // The second one only where it is larger or smaller: NaN has no meaning here.
+            (FMAX_COMMON, &[a, b]) => self.choose(new, Op::FOrdGreaterThan, [b, a], result),
+            (FMIN_COMMON, &[a, b]) => self.choose(new, Op::FOrdLessThan, [b, a], result),
+            (S_CLAMP, &[x, low, high]) => self.clamp(new, [Op::SGreaterThan, Op::SLessThan], [x, low, high]),
+            (U_CLAMP, &[x, low, high]) => self.clamp(new, [Op::UGreaterThan, Op::ULessThan], [x, low, high]),
+            (FCLAMP, &[x, low, high]) => {
+                self.clamp(new, [Op::FOrdGreaterThan, Op::FOrdLessThan], [x, low, high]);
+            }
+            (S_ABS, &[x]) => {
+                let (truth, zero) = (self.truth(new), new.null_constant(ty));
+                let is_negative = emit(new, Op::SLessThan, truth, &[x, zero]);
+                let negated = emit(new, Op::SNegate, ty, &[x]);
+                new.push(Op::Select, &[ty, result, is_negative, negated, x]);
+            }
+            (FABS, &[x]) if self.is_float => {
+                match self.width {
+                    16 => new.capability(Capability::Int16),
+                    64 => new.capability(Capability::Int64),
+                    _ => {}
+                }
+                let bits = new.int_type(self.width);
+                let bits = self.lanes.map_or(bits, |lanes| new.vector_type(bits, lanes));
+                let all = emit(new, Op::Bitcast, bits, &[x]);
+                let mask = self.constant(new, bits, (1 << (self.width - 1)) - 1);
+                let rest = emit(new, Op::BitwiseAnd, bits, &[all, mask]);
+                new.push(Op::Bitcast, &[ty, result, rest]);
+            }
+            (ROTATE, &[x, by]) => {
+                let (mask, zero) = (self.constant(new, ty, u64::from(self.width) - 1), new.null_constant(ty));
+                let by = emit(new, Op::BitwiseAnd, ty, &[by, mask]);
+                let back = emit(new, Op::ISub, ty, &[zero, by]);
+                let back = emit(new, Op::BitwiseAnd, ty, &[back, mask]);
+                let high = emit(new, Op::ShiftLeftLogical, ty, &[x, by]);
+                let low = emit(new, Op::ShiftRightLogical, ty, &[x, back]);
+                new.push(Op::BitwiseOr, &[ty, result, high, low]);
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// The first one where the comparison holds, otherwise the second one.
+    fn choose(&self, new: &mut Rewriter<'_>, compare: Op, [a, b]: [u32; 2], result: u32) {
+        let truth = self.truth(new);
+        let holds = emit(new, compare, truth, &[a, b]);
+        new.push(Op::Select, &[self.ty, result, holds, a, b]);
+    }
+
+    fn clamp(&self, new: &mut Rewriter<'_>, [above, below]: [Op; 2], [x, low, high]: [u32; 3]) {
+        let raised = new.fresh_id();
+        self.choose(new, above, [x, low], raised);
+        self.choose(new, below, [raised, high], self.result);
+    }
+
+    /// The type of comparisons.
+    fn truth(&self, new: &mut Rewriter<'_>) -> u32 {
+        let truth = new.bool_type();
+        self.lanes.map_or(truth, |lanes| new.vector_type(truth, lanes))
+    }
+
+    /// A number, in each lane of a vector.
+    fn constant(&self, new: &mut Rewriter<'_>, ty: u32, value: u64) -> u32 {
+        let lane = new.int_constant(self.width, value);
+        match self.lanes {
+            Some(lanes) => {
+                let mut words = vec![ty];
+                words.extend((0..lanes).map(|_| lane));
+                new.intern(Op::ConstantComposite, &words)
+            }
+            None => lane,
+        }
+    }
+}

@@ -1,0 +1,397 @@
+//! Fences between accesses that LLVM's vectoriser would join across others.
+//!
+//! PoCL marks its loops over work-items as parallel, and LLVM (18 and 21) then takes accesses of
+//! one work-item for independent, too. It joins stores to neighbouring elements (`p[4 * i]`, `p[4 *
+//! i + 1]`, …) at the last of them, and loads at the first. It does so even if an access between
+//! them may meet the same element. A loop with a fence is not vectorised. So a fence goes between
+//! two accesses that could be joined so, and only there.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::passes::Result;
+use oclave_spirv::{
+    Decoration, Definitions, Instruction, Module, Op, Rewriter, StorageClass, Type, TypeTable,
+    is_access_chain, is_atomic,
+};
+
+/// Scope and semantics of `mem_fence(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)`.
+const WORKGROUP: u64 = 2;
+const BOTH_FENCES: u64 = 0x308;
+/// The most elements that LLVM joins (`MaxInterleaveGroupFactor`).
+const MOST: u64 = 8;
+/// Longer ways from a pointer to its root are followed in part.
+const LONGEST_WAY: usize = 1000;
+/// More accesses than this between two barriers are looked at in part.
+const WINDOW: usize = 256;
+
+/// The module with these fences; `None` where none is needed.
+///
+/// # Errors
+/// As [`Rewriter::finish`].
+pub(crate) fn insert(module: &Module) -> Result<Option<Module>> {
+    let definitions = Definitions::new(module);
+    let places = places(&definitions);
+    if places.is_empty() {
+        return Ok(None);
+    }
+    let mut new = Rewriter::new(&definitions);
+    for instruction in module.instructions() {
+        if places.contains(&instruction.at) {
+            let (scope, both) = (new.int_constant(32, WORKGROUP), new.int_constant(32, BOTH_FENCES));
+            new.push(Op::MemoryBarrier, &[scope, both]);
+        }
+        new.copy(&instruction);
+    }
+    Ok(Some(new.finish()?))
+}
+
+/// The words of instructions before which a fence goes.
+fn places(definitions: &Definitions<'_>) -> BTreeSet<usize> {
+    let addresses = Addresses::new(definitions);
+    let mut stretch = Stretch::default();
+    let mut places = BTreeSet::new();
+    for instruction in definitions.module().instructions() {
+        let Some(op) = instruction.op() else { continue };
+        let access = match op {
+            Op::Load => instruction
+                .operand(0)
+                .zip(instruction.result_type())
+                .map(|(pointer, ty)| (pointer, ty, false)),
+            Op::Store => {
+                let ty = instruction.operand(1).and_then(|value| definitions.type_of(value));
+                instruction.operand(0).zip(ty).map(|(pointer, ty)| (pointer, ty, true))
+            }
+            // What LLVM does not vectorise loops with, and where functions begin.
+            Op::Function | Op::ControlBarrier | Op::MemoryBarrier => {
+                stretch = Stretch::default();
+                continue;
+            }
+            op if is_atomic(op) => {
+                stretch = Stretch::default();
+                continue;
+            }
+            Op::FunctionCall | Op::CopyMemory | Op::CopyMemorySized => {
+                stretch.add_unknown();
+                continue;
+            }
+            _ => continue,
+        };
+        let Some(access) = access.and_then(|(pointer, ty, is_store)| addresses.access(pointer, ty, is_store))
+        else {
+            continue;
+        };
+        if stretch.needs_fence(&addresses, &access) {
+            places.insert(instruction.at);
+            stretch = Stretch::default();
+        }
+        stretch.add(&addresses, access);
+    }
+    places
+}
+
+/// What one work-item reads or writes.
+#[derive(Debug, Clone, PartialEq)]
+struct Access {
+    is_store: bool,
+    root: u32,
+    /// The storage class of the root's memory.
+    class: Option<u32>,
+    /// Root or terms come from private variables, as without optimisation, which may hold something
+    /// else each time.
+    is_loose: bool,
+    /// What varies in the distance to the root: value → bytes for each one.
+    terms: BTreeMap<u32, i64>,
+    offset: i64,
+    size: u64,
+}
+
+/// The accesses since the last barrier or fence.
+#[derive(Default)]
+struct Stretch {
+    /// Stores are with whether something between then and now may meet what they wrote.
+    accesses: Vec<(Access, bool)>,
+    /// How many accesses there were at the last call, which may do anything.
+    unknown: Option<usize>,
+}
+
+impl Stretch {
+    fn needs_fence(&self, addresses: &Addresses<'_, '_>, new: &Access) -> bool {
+        self.parts(addresses, new) || self.follows_joined(addresses, new)
+    }
+
+    /// Whether a load follows two stores that could be joined, and may meet one.
+    fn follows_joined(&self, addresses: &Addresses<'_, '_>, new: &Access) -> bool {
+        let stores = || self.accesses.iter().map(|(old, _)| old).filter(|old| old.is_store && !new.is_store);
+        stores().any(|a| addresses.may_meet(a, new) && stores().any(|b| addresses.could_join(a, b)))
+    }
+
+    /// Whether an access could be joined with one before it, across one that may meet what is
+    /// moved.
+    fn parts(&self, addresses: &Addresses<'_, '_>, new: &Access) -> bool {
+        self.accesses.iter().enumerate().any(|(at, (old, is_met))| {
+            let joins = old.is_store == new.is_store && addresses.could_join(old, new);
+            let between = || self.accesses.iter().skip(at + 1).map(|(access, _)| access);
+            joins
+                && (self.unknown.is_some_and(|unknown| unknown > at)
+                    || if new.is_store {
+                        *is_met
+                    } else {
+                        between().any(|access| access.is_store && addresses.may_meet(access, new))
+                    })
+        })
+    }
+
+    fn add(&mut self, addresses: &Addresses<'_, '_>, new: Access) {
+        for (old, is_met) in &mut self.accesses {
+            *is_met |= old.is_store && addresses.may_meet(old, &new);
+        }
+        if self.accesses.len() == WINDOW {
+            self.accesses.remove(0);
+            self.unknown = self.unknown.and_then(|unknown| unknown.checked_sub(1));
+        }
+        self.accesses.push((new, false));
+    }
+
+    fn add_unknown(&mut self) {
+        self.unknown = Some(self.accesses.len());
+    }
+}
+
+/// Where pointers lead.
+pub(crate) struct Addresses<'d, 'm> {
+    pub(crate) definitions: &'d Definitions<'m>,
+    types: TypeTable<'m>,
+    /// Parameters that nothing else leads to.
+    restrict: BTreeSet<u32>,
+}
+
+impl<'d, 'm> Addresses<'d, 'm> {
+    pub(crate) fn new(definitions: &'d Definitions<'m>) -> Self {
+        const NO_ALIAS: u32 = 4;
+        let is_restrict = |i: &Instruction<'_>| {
+            i.is(Op::Decorate)
+                && matches!(*i.operands(), [_, d, NO_ALIAS] if d == Decoration::FuncParamAttr as u32)
+        };
+        let before = definitions.module().instructions().take_while(|i| !i.is(Op::Function));
+        let restrict = before.filter(is_restrict).filter_map(|i| i.operand(0)).collect();
+        Self { definitions, types: TypeTable::new(definitions), restrict }
+    }
+
+    pub(crate) fn is_pointer(&self, value: u32) -> bool {
+        self.pointee(value).is_some()
+    }
+
+    /// The storage class of what a pointer leads to.
+    pub(crate) fn class(&self, pointer: u32) -> Option<u32> {
+        self.way(pointer).class
+    }
+
+    /// Whether some work-items may reach the same memory by two pointers.
+    pub(crate) fn may_share_memory(&self, a: u32, b: u32) -> bool {
+        let (a, b) = (self.way(a), self.way(b));
+        a.root == b.root || self.may_be_one(&a, &b)
+    }
+
+    /// Where a pointer leads, with no size.
+    fn way(&self, pointer: u32) -> Access {
+        let (class, terms) = (None, BTreeMap::new());
+        let mut way =
+            Access { is_store: false, root: pointer, class, is_loose: false, terms, offset: 0, size: 0 };
+        self.follow(pointer, &mut way);
+        way
+    }
+
+    fn access(&self, pointer: u32, ty: u32, is_store: bool) -> Option<Access> {
+        let size = self.types.size_bytes(ty)?;
+        let mut access = Access { is_store, size, ..self.way(pointer) };
+        access.terms.retain(|_, bytes| *bytes != 0);
+        Some(access)
+    }
+
+    /// Adds the way from a pointer's root. In code that never runs, a pointer may lead to itself.
+    fn follow(&self, pointer: u32, access: &mut Access) {
+        let mut next = Some(pointer);
+        for _ in 0..LONGEST_WAY {
+            let Some(pointer) = next else { return };
+            next = self.step_back(pointer, access);
+        }
+    }
+
+    /// Adds the last step to a pointer; returns the pointer before it, if there is one.
+    fn step_back(&self, pointer: u32, access: &mut Access) -> Option<u32> {
+        access.root = self.named(pointer, access);
+        access.class = match self.definitions.type_of(pointer).and_then(|ty| self.types.ty(ty)) {
+            Some(Type::Pointer { class, .. }) => Some(class),
+            _ => None,
+        };
+        let instruction = self.definitions.instruction(pointer)?;
+        let operands = instruction.operands();
+        match instruction.op()? {
+            Op::Bitcast | Op::CopyObject => {
+                operands.first().copied().filter(|from| self.pointee(*from).is_some())
+            }
+            op if is_access_chain(op) => {
+                let (&base, mut indices) = operands.split_first()?;
+                let mut ty = self.pointee(base)?;
+                let mut way = access.clone();
+                if matches!(op, Op::PtrAccessChain | Op::InBoundsPtrAccessChain) {
+                    let (&element, rest) = indices.split_first()?;
+                    let size = self.types.size_bytes(ty)?;
+                    self.add(element, size as i64, &mut way, 0);
+                    indices = rest;
+                }
+                for &index in indices {
+                    ty = self.step(ty, index, &mut way)?;
+                }
+                *access = way;
+                Some(base)
+            }
+            _ => None,
+        }
+    }
+
+    /// The private variable that a value was just read from, or the value.
+    fn named(&self, value: u32, access: &mut Access) -> u32 {
+        let load = self.definitions.instruction(value).filter(|i| i.is(Op::Load));
+        let Some(from) = load.and_then(|load| load.operand(0)) else { return value };
+        if !self.definitions.is_private_variable(from) {
+            return value;
+        }
+        access.is_loose = true;
+        from
+    }
+
+    fn pointee(&self, pointer: u32) -> Option<u32> {
+        match self.types.ty(self.definitions.type_of(pointer)?)? {
+            Type::Pointer { pointee, .. } => Some(pointee),
+            _ => None,
+        }
+    }
+
+    /// One index into a type.
+    fn step(&self, ty: u32, index: u32, access: &mut Access) -> Option<u32> {
+        let of = self.definitions.instruction(ty)?;
+        if of.is(Op::TypeStruct) {
+            let member = usize::try_from(self.definitions.int_constant(index)?).ok()?;
+            let offset = *self.types.member_offsets(ty)?.get(member)?;
+            access.offset = access.offset.wrapping_add(offset as i64);
+            return of.operand(member);
+        }
+        let inner = of.operand(0)?;
+        let size = self.types.size_bytes(inner)?;
+        self.add(index, size as i64, access, 0);
+        Some(inner)
+    }
+
+    /// Adds `scale` bytes for each one of an integer.
+    fn add(&self, value: u32, scale: i64, access: &mut Access, depth: u32) {
+        if let Some(constant) = self.constant(value) {
+            access.offset = access.offset.wrapping_add(constant.wrapping_mul(scale));
+            return;
+        }
+        let instruction = self.definitions.instruction(value).filter(|_| depth < 16);
+        let two = |i: &Instruction<'_>| Some((i.operand(0)?, i.operand(1)?));
+        if let Some(instruction) = instruction {
+            match (instruction.op(), two(&instruction)) {
+                (Some(Op::SConvert | Op::UConvert), _) => {
+                    if let Some(from) = instruction.operand(0) {
+                        return self.add(from, scale, access, depth + 1);
+                    }
+                }
+                (Some(Op::IAdd), Some((a, b))) => {
+                    self.add(a, scale, access, depth + 1);
+                    return self.add(b, scale, access, depth + 1);
+                }
+                // The lowest bits of what was shifted are zeros.
+                (Some(Op::BitwiseOr), Some((a, b)))
+                    if self.constant(b).is_some_and(|b| self.has_room(a, b)) =>
+                {
+                    self.add(a, scale, access, depth + 1);
+                    return self.add(b, scale, access, depth + 1);
+                }
+                (Some(Op::IMul), Some((a, b))) => {
+                    for (factor, by) in [(a, b), (b, a)] {
+                        if let Some(by) = self.constant(by) {
+                            return self.add(factor, scale.wrapping_mul(by), access, depth + 1);
+                        }
+                    }
+                }
+                (Some(Op::ShiftLeftLogical), Some((a, b))) => {
+                    if let Some(by) = self.constant(b).filter(|by| (0..32).contains(by)) {
+                        return self.add(a, scale.wrapping_mul(1 << by), access, depth + 1);
+                    }
+                }
+                _ => {}
+            }
+        }
+        let value = self.named(value, access);
+        let bytes = access.terms.entry(value).or_default();
+        *bytes = bytes.wrapping_add(scale);
+    }
+
+    /// An integer constant with its sign.
+    fn constant(&self, value: u32) -> Option<i64> {
+        let constant = self.definitions.int_constant(value)?;
+        let ty = self.definitions.instruction(self.definitions.type_of(value)?)?;
+        let unused = 64_u32.saturating_sub(ty.operand(0)?).min(63);
+        Some((constant << unused) as i64 >> unused)
+    }
+
+    fn has_room(&self, value: u32, bits: i64) -> bool {
+        let instruction = self.definitions.instruction(value);
+        let by =
+            instruction.filter(|i| i.is(Op::ShiftLeftLogical)).and_then(|i| self.constant(i.operand(1)?));
+        by.is_some_and(|by| (0..32).contains(&by) && (0..1 << by).contains(&bits))
+    }
+
+    /// Whether LLVM may take two accesses for neighbours in a row of elements that each work-item
+    /// has.
+    fn could_join(&self, a: &Access, b: &Access) -> bool {
+        let apart = a.offset.abs_diff(b.offset);
+        let near = a.size == b.size && apart >= a.size && apart < a.size.saturating_mul(MOST);
+        near && a.root == b.root && a.terms == b.terms && self.is_strided(a)
+    }
+
+    /// Whether the work-items' elements may be further apart than one is long.
+    fn is_strided(&self, of: &Access) -> bool {
+        // Private arrays that live across barriers are arrays of arrays.
+        self.definitions.is_private_variable(of.root)
+            || of.terms.values().any(|bytes| bytes.unsigned_abs() >= of.size.saturating_mul(2))
+    }
+
+    /// Whether one work-item may reach the same element by both.
+    fn may_meet(&self, a: &Access, b: &Access) -> bool {
+        if a.root != b.root {
+            return self.may_be_one(a, b);
+        }
+        if a.terms != b.terms || a.is_loose || b.is_loose {
+            return true;
+        }
+        let (first, second) = if a.offset <= b.offset { (a, b) } else { (b, a) };
+        first.offset.abs_diff(second.offset) < first.size
+    }
+
+    /// Whether two roots may lead to the same memory.
+    fn may_be_one(&self, a: &Access, b: &Access) -> bool {
+        let is_class = |of: &Access, class: StorageClass| of.class == Some(class as u32);
+        let never =
+            |of: &Access| is_class(of, StorageClass::UniformConstant) || is_class(of, StorageClass::Input);
+        if never(a) || never(b) {
+            return false;
+        }
+        if a.class != b.class && !is_class(a, StorageClass::Generic) && !is_class(b, StorageClass::Generic) {
+            return false;
+        }
+        let is = |of: &Access, op: Op| self.definitions.instruction(of.root).is_some_and(|i| i.is(op));
+        // The variable of a loose access holds the pointer, so it is no root that is known.
+        let is_known = |of: &Access| {
+            let is_holder = of.is_loose && !is_class(of, StorageClass::Function) && is(of, Op::Variable);
+            !is_holder && (is(of, Op::Variable) || is(of, Op::FunctionParameter))
+        };
+        if !is_known(a) || !is_known(b) {
+            return true;
+        }
+        let both_given = is(a, Op::FunctionParameter) && is(b, Op::FunctionParameter);
+        both_given && !self.restrict.contains(&a.root) && !self.restrict.contains(&b.root)
+    }
+}

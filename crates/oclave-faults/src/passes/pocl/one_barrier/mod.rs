@@ -1,0 +1,271 @@
+//! Kernels whose barriers are one.
+//!
+//! A kernel becomes a loop around a `switch`. Each round runs the code between two barriers, notes
+//! where to go on, and ends at the one barrier that is left. That barrier is under no condition, in
+//! a loop with one end. That is the form of barriers that every compiler knows. Values that are
+//! needed behind a barrier live in private variables.
+//!
+//! ```text
+//! entry: state = 0
+//! head:  switch (state) { 0: what the kernel begins with; 1: what follows its first barrier; … }
+//! latch: barrier; if (state != END) goto head
+//! ```
+//!
+//! A loop that may come round without a barrier goes by `latch` as well. Else `head` would lead
+//! into the middle of it, and PoCL 6.0 does not end on loops with several entries.
+
+mod writer;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::passes::Result;
+use crate::passes::built_in_vector::BuiltInVector;
+use crate::passes::pocl::barriers::is_tangled;
+use oclave_spirv::analysis::control_flow::{Flow, Tree};
+use oclave_spirv::analysis::uniformity::Uniformity;
+use oclave_spirv::{BuiltIn, Definitions, Instruction, Module, Op, Rewriter, Role};
+use writer::Writer;
+
+/// Scope and semantics of `barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)`.
+const WORKGROUP: u64 = 2;
+const BOTH_FENCES: u64 = 0x310;
+/// The state of a work-item that has returned.
+const END: u64 = 0xffff_ffff;
+
+/// The functions that kernels consist of, with barriers that not all compilers follow, and that can
+/// be written with one barrier. Kernels of `choosing` stay as they are.
+pub(crate) fn candidates<'f, 'm>(
+    definitions: &Definitions<'_>,
+    uniformity: &Uniformity<'_, '_>,
+    flows: &'f [Flow<'m>],
+    choosing: &BTreeSet<u32>,
+) -> BTreeMap<u32, Plan<'f, 'm>> {
+    let kernels = uniformity.kernels() - choosing;
+    let is_meant = |flow: &&Flow<'_>| kernels.contains(&flow.function) && is_tangled(uniformity, flow);
+    let plans = flows.iter().filter(is_meant);
+    plans.filter_map(|flow| Some((flow.function, Plan::new(definitions, uniformity, flow)?))).collect()
+}
+
+/// The module with these functions rewritten.
+pub(crate) fn gather(
+    definitions: &Definitions<'_>,
+    plans: &BTreeMap<u32, Plan<'_, '_>>,
+    address_bits: u32,
+) -> Result<Module> {
+    let mut new = Rewriter::new(definitions);
+    let mut size = None;
+    if plans.values().any(|plan| plan.ways_to_latch() == 2) {
+        size = Some(BuiltInVector::of(&mut new, BuiltIn::WorkgroupSize, address_bits));
+    }
+    let mut instructions = definitions.module().instructions();
+    while let Some(instruction) = instructions.next() {
+        let plan =
+            instruction.result_id().filter(|_| instruction.is(Op::Function)).and_then(|id| plans.get(&id));
+        match &size {
+            Some(size) if instruction.is(Op::EntryPoint) => size.copy_entry_point(&mut new, &instruction),
+            _ => new.copy(&instruction),
+        }
+        if let Some(plan) = plan {
+            Writer::new(&mut new, plan, size.as_ref()).write(&mut instructions)?;
+        }
+    }
+    Ok(new.finish()?)
+}
+
+/// What is between two barriers of a block, or between a barrier and an end of it.
+struct Part {
+    /// The label that it has in the old function, if it is the first of its block.
+    label: Option<u32>,
+    ends_at_barrier: bool,
+}
+
+/// How a function is divided.
+pub(crate) struct Plan<'f, 'm> {
+    flow: &'f Flow<'m>,
+    parts: Vec<Part>,
+    /// For each block, its last part.
+    last: BTreeMap<u32, usize>,
+    /// The part of each instruction with a result.
+    defined: BTreeMap<u32, usize>,
+    dominators: Tree,
+    /// Values that are used where the new function may come from a barrier, with their types.
+    kept: BTreeMap<u32, u32>,
+    /// Ends of blocks that lead back to a loop's header by way of the barrier: last part → label of
+    /// the header.
+    back: BTreeMap<usize, u32>,
+}
+
+impl<'f, 'm> Plan<'f, 'm> {
+    /// `None` where a function called has barriers of its own, or a value cannot be kept in a
+    /// variable.
+    fn new(
+        definitions: &Definitions<'_>,
+        uniformity: &Uniformity<'_, '_>,
+        flow: &'f Flow<'m>,
+    ) -> Option<Self> {
+        let calls_barrier =
+            flow.blocks.iter().flat_map(|b| &b.calls).any(|callee| uniformity.has_barriers(*callee));
+        if calls_barrier {
+            return None;
+        }
+        if flow.irreducible {
+            return None;
+        }
+        let (parts, last, defined) = divide(definitions, flow)?;
+        let back = back_edges(flow, &last);
+        let dominators = dominators(flow, &parts, &last, &back);
+        let mut plan = Self { flow, parts, last, defined, dominators, kept: BTreeMap::new(), back };
+        plan.kept = plan.find_kept(definitions)?;
+        Some(plan)
+    }
+
+    /// How many blocks lead to the barrier.
+    fn ways_to_latch(&self) -> usize {
+        let ends = self.parts.iter().filter(|part| part.ends_at_barrier).count();
+        let returns =
+            self.flow.blocks.iter().filter(|block| block.terminator.is_some_and(|end| end.is(Op::Return)));
+        ends + returns.count() + self.back.len()
+    }
+
+    /// Whether a value is still what it was in a part, without help.
+    fn is_there(&self, id: u32, part: usize) -> bool {
+        self.defined.get(&id).is_none_or(|at| self.dominators.is_ancestor(*at, part))
+    }
+
+    /// Whether the loop leads to a part: after a barrier, or to a header.
+    fn is_resumed(&self, part: &Part) -> bool {
+        part.label.is_none_or(|label| self.is_header(label))
+    }
+
+    /// Whether a block is a header that ends of blocks lead to by way of the barrier. Its phis
+    /// become variables.
+    fn is_header(&self, label: u32) -> bool {
+        self.back.values().any(|header| *header == label)
+    }
+
+    fn find_kept(&self, definitions: &Definitions<'_>) -> Option<BTreeMap<u32, u32>> {
+        let mut kept = BTreeMap::new();
+        let mut part = 0;
+        for instruction in definitions.body(self.flow.function) {
+            part += usize::from(is_start(&instruction) && !self.is_first_label(&instruction));
+            for (id, at) in self.uses(definitions, &instruction, part) {
+                if !self.is_there(id, at) {
+                    let ty = definitions.type_of(id)?;
+                    kept.insert(id, definitions.is_storable(ty).then_some(ty)?);
+                }
+            }
+        }
+        Some(kept)
+    }
+
+    fn is_first_label(&self, instruction: &Instruction<'_>) -> bool {
+        instruction.result_id().is_some_and(|id| self.flow.blocks.first().is_some_and(|b| b.label == id))
+    }
+
+    /// The values that an instruction uses, and the part at whose end, or in which, it does.
+    fn uses(
+        &self,
+        definitions: &Definitions<'_>,
+        instruction: &Instruction<'_>,
+        part: usize,
+    ) -> Vec<(u32, usize)> {
+        if instruction.is(Op::Phi) {
+            let pairs = instruction.operands().chunks_exact(2);
+            return pairs.filter_map(|pair| Some((*pair.first()?, *self.last.get(pair.get(1)?)?))).collect();
+        }
+        let mut found = Vec::new();
+        instruction.visit_ids(definitions, |index, role| {
+            if role == Role::Id
+                && let Some(id) = instruction.word(index)
+            {
+                found.push((id, part));
+            }
+        });
+        found
+    }
+}
+
+/// Whether an instruction begins a part: a label, or a barrier, which ends the one before.
+fn is_start(instruction: &Instruction<'_>) -> bool {
+    instruction.is(Op::Label) || instruction.is(Op::ControlBarrier)
+}
+
+type Divided = (Vec<Part>, BTreeMap<u32, usize>, BTreeMap<u32, usize>);
+
+fn divide(definitions: &Definitions<'_>, flow: &Flow<'_>) -> Option<Divided> {
+    let (mut parts, mut last, mut defined) = (Vec::<Part>::new(), BTreeMap::new(), BTreeMap::new());
+    let mut block = 0;
+    for instruction in definitions.body(flow.function) {
+        match instruction.op() {
+            Some(Op::Label) => {
+                block = instruction.result_id()?;
+                parts.push(Part { label: Some(block), ends_at_barrier: false });
+            }
+            Some(Op::ControlBarrier) => {
+                if definitions.int_constant(instruction.operand(0)?) != Some(WORKGROUP) {
+                    return None;
+                }
+                parts.last_mut()?.ends_at_barrier = true;
+                parts.push(Part { label: None, ends_at_barrier: false });
+            }
+            Some(Op::ReturnValue) => return None,
+            Some(Op::Variable | Op::FunctionParameter) => {}
+            _ => {
+                if let Some(id) = instruction.result_id() {
+                    defined.insert(id, parts.len().checked_sub(1)?);
+                }
+            }
+        }
+        if !parts.is_empty() {
+            last.insert(block, parts.len() - 1);
+        }
+    }
+    Some((parts, last, defined))
+}
+
+/// The edges that close loops which may come round without a barrier.
+fn back_edges(flow: &Flow<'_>, last: &BTreeMap<u32, usize>) -> BTreeMap<usize, u32> {
+    let label = |at: usize| flow.blocks.get(at).map(|block| block.label);
+    let is_barrier = |at: &usize| flow.blocks.get(*at).is_some_and(|block| block.barrier);
+    let mut edges = BTreeMap::new();
+    for of in &flow.loops {
+        let barriers: Vec<usize> = of.blocks.iter().copied().filter(is_barrier).collect();
+        let always = |latch: &usize| barriers.iter().any(|at| flow.dominates(*at, *latch));
+        if !barriers.is_empty() && !of.latches.iter().all(always) {
+            let ends = of.latches.iter().filter_map(|latch| last.get(&label(*latch)?));
+            edges.extend(ends.filter_map(|end| Some((*end, label(of.header)?))));
+        }
+    }
+    edges
+}
+
+/// Which parts of the new function dominate which.
+fn dominators(
+    flow: &Flow<'_>,
+    parts: &[Part],
+    last: &BTreeMap<u32, usize>,
+    back: &BTreeMap<usize, u32>,
+) -> Tree {
+    let firsts: BTreeMap<u32, usize> =
+        parts.iter().enumerate().filter_map(|(at, part)| Some((part.label?, at))).collect();
+    let (head, latch) = (parts.len(), parts.len() + 1);
+    let mut successors: Vec<Vec<usize>> =
+        parts.iter().map(|part| if part.ends_at_barrier { vec![latch] } else { Vec::new() }).collect();
+    for block in &flow.blocks {
+        let Some(at) = last.get(&block.label) else { continue };
+        let Some(list) = successors.get_mut(*at) else { continue };
+        let labels = block.successors.iter().filter_map(|to| flow.blocks.get(*to)).map(|to| to.label);
+        list.extend(
+            labels.filter(|label| back.get(at) != Some(label)).filter_map(|label| firsts.get(&label)),
+        );
+        if list.is_empty() || back.contains_key(at) {
+            list.push(latch);
+        }
+    }
+    let is_resumed =
+        |part: &Part| part.label.is_none_or(|label| back.values().any(|header| *header == label));
+    let resumed = (1..parts.len()).filter(|at| parts.get(*at).is_some_and(is_resumed));
+    successors.push(std::iter::once(0).chain(resumed).collect());
+    successors.push(vec![head]);
+    Tree::new(&successors, head)
+}

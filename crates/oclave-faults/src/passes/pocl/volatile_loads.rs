@@ -1,0 +1,299 @@
+//! Loads that PoCL 7.1 must not repeat.
+//!
+//! PoCL runs the work-items of a group one after the other, from barrier to barrier. A value that a
+//! work-item computes before a barrier, and needs behind it, has to be kept for each of them. PoCL
+//! 7.1 computes some of these values again instead, with the loads that they come from. By then the
+//! memory may hold something else: `v = l[id]; l[id] = 9; barrier(…); out[id] = v;` writes 9, from
+//! source, too.
+//!
+//! Barriers that PoCL itself puts into loops count, too: `ImplicitBarriers::Everywhere`.
+//!
+//! PoCL does not repeat volatile loads. So loads become volatile where their value is needed behind
+//! a barrier, and something may have written the memory by then.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use super::barriers::innermost_loops;
+use super::fences::Addresses;
+use crate::passes::Result;
+use oclave_spirv::analysis::control_flow::{Flow, Loop};
+use oclave_spirv::analysis::uniformity::{Uniformity, makes_value};
+use oclave_spirv::{Definitions, Instruction, Module, Op, Rewriter, Role, StorageClass, is_terminator};
+
+/// Operand of memory accesses (`MemoryAccess::VOLATILE`).
+const VOLATILE: u32 = 1;
+/// How long a chain of instructions PoCL computes again, at most.
+const STEPS: u32 = 11;
+
+/// The module with these loads; `None` where it needs none.
+///
+/// # Errors
+/// As [`Rewriter::finish`].
+pub(crate) fn keep(module: &Module) -> Result<Option<Module>> {
+    let definitions = Definitions::new(module);
+    let flows = Flow::of_functions(module);
+    let uniformity = Uniformity::new(&definitions, &flows);
+    let addresses = Addresses::new(&definitions);
+    let bodies = bodies(&definitions);
+    let below = called_beside_barriers(&uniformity, &flows);
+    let mut found = BTreeSet::new();
+    for flow in &flows {
+        let Some(body) = bodies.get(&flow.function) else { continue };
+        let search = Search { flow, body, uniformity: &uniformity, addresses: &addresses };
+        if uniformity.has_barriers(flow.function) || below.contains(&flow.function) {
+            found.extend(search.loads(below.contains(&flow.function)));
+        }
+        if uniformity.kernels().contains(&flow.function) {
+            let loops = innermost_loops(&uniformity, flow).into_iter();
+            let given = loops.filter(|(of, _)| uniformity.is_run_together(flow, of));
+            given.for_each(|(of, exit)| found.extend(search.crossing(of, exit)));
+        }
+    }
+    if found.is_empty() {
+        return Ok(None);
+    }
+    let mut new = Rewriter::new(&definitions);
+    for instruction in module.instructions() {
+        if found.contains(&instruction.at) {
+            let mut words = instruction.words.get(1..).unwrap_or_default().to_vec();
+            match words.get_mut(3) {
+                Some(access) => *access |= VOLATILE,
+                None => words.push(VOLATILE),
+            }
+            new.replace(&instruction, Op::Load, &words);
+        } else {
+            new.copy(&instruction);
+        }
+    }
+    Ok(Some(new.finish()?))
+}
+
+/// Functions that have no barrier, and that a function with one calls: PoCL makes them part of it.
+fn called_beside_barriers(uniformity: &Uniformity<'_, '_>, flows: &[Flow<'_>]) -> BTreeSet<u32> {
+    let calls: HashMap<u32, BTreeSet<u32>> = flows
+        .iter()
+        .map(|flow| (flow.function, flow.blocks.iter().flat_map(|block| &block.calls).copied().collect()))
+        .collect();
+    let with = flows.iter().map(|flow| flow.function).filter(|id| uniformity.has_barriers(*id));
+    let (mut found, mut open) = (BTreeSet::new(), with.collect::<Vec<_>>());
+    while let Some(function) = open.pop() {
+        for callee in calls.get(&function).into_iter().flatten() {
+            if !uniformity.has_barriers(*callee) && found.insert(*callee) {
+                open.push(*callee);
+            }
+        }
+    }
+    found
+}
+
+/// The instructions of a function's blocks.
+type Body<'m> = Vec<(usize, Instruction<'m>)>;
+
+fn bodies<'m>(definitions: &Definitions<'m>) -> HashMap<u32, Body<'m>> {
+    let mut bodies: HashMap<u32, Body<'m>> = HashMap::new();
+    let (mut function, mut blocks) = (0, 0_usize);
+    for instruction in definitions.module().instructions() {
+        match instruction.op() {
+            Some(Op::Function) => (function, blocks) = (instruction.result_id().unwrap_or(0), 0),
+            Some(Op::Label) => blocks += 1,
+            _ if blocks > 0 => bodies.entry(function).or_default().push((blocks - 1, instruction)),
+            _ => {}
+        }
+    }
+    bodies
+}
+
+struct Search<'a, 'd, 'm> {
+    flow: &'a Flow<'m>,
+    body: &'a Body<'m>,
+    uniformity: &'a Uniformity<'d, 'm>,
+    addresses: &'a Addresses<'d, 'm>,
+}
+
+/// What the instructions of a function do, by their places in it.
+struct Facts<'m> {
+    barriers: Vec<usize>,
+    /// Instructions that write, and the pointers that they write through; `None` for anywhere.
+    writes: Vec<(usize, Option<u32>)>,
+    users: HashMap<u32, Vec<usize>>,
+    /// Private variables → what loads them.
+    reads: HashMap<u32, Vec<Instruction<'m>>>,
+}
+
+impl<'m> Search<'_, '_, 'm> {
+    /// The places of the function's loads in the module. Where barriers are in the functions that call
+    /// this one, what it gives back is needed behind them.
+    fn loads(&self, is_below: bool) -> Vec<usize> {
+        let facts = self.facts();
+        let mut found = Vec::new();
+        for (at, (_, load)) in self.body.iter().enumerate().filter(|(_, (_, i))| i.is(Op::Load)) {
+            let Some(from) = load.operand(0).filter(|from| self.is_memory(*from)) else { continue };
+            let Some(value) = load.result_id() else { continue };
+            let reached = self.reached(at, None);
+            let is_after = |other: usize| self.is_behind(at, other, &reached);
+            let writes = || facts.writes.iter().filter(|(place, _)| is_below || is_after(*place));
+            let is_written = is_below
+                || writes().any(|(_, to)| to.is_none_or(|to| self.addresses.may_share_memory(from, to)));
+            let barriers: Vec<usize> =
+                facts.barriers.iter().copied().filter(|barrier| is_after(*barrier)).collect();
+            if is_written
+                && (is_below || !barriers.is_empty())
+                && self.is_needed_behind(at, value, &barriers, &facts, is_below)
+            {
+                found.push(load.at);
+            }
+        }
+        found
+    }
+
+    /// Loads whose value is needed behind a barrier of PoCL's own. It stands at the start of this loop
+    /// or at its end. This work-item may have written the memory by then. The others may not write
+    /// it meanwhile: that barrier is none of OpenCL's.
+    fn crossing(&self, of: &Loop, exit: usize) -> Vec<usize> {
+        let facts = self.facts();
+        let start = self.body.iter().position(|(block, i)| *block == of.header && !i.is(Op::Phi));
+        let end = self.body.iter().rposition(|(block, _)| *block == exit);
+        let barriers: Vec<usize> = start.into_iter().chain(end).collect();
+        let is_repeated = |at: usize, load: &Instruction<'m>| {
+            let from = load.operand(0).filter(|from| load.is(Op::Load) && self.is_memory(*from));
+            let Some((from, value)) = from.zip(load.result_id()) else { return false };
+            let reached = self.reached(at, None);
+            let is_after = |place: &usize| self.is_behind(at, *place, &reached);
+            let may_change = |to: Option<u32>| to.is_none_or(|to| self.addresses.may_share_memory(from, to));
+            let writes = facts.writes.iter().filter(|(place, to)| is_after(place) && may_change(*to));
+            let writes: Vec<usize> = writes.map(|(place, _)| *place).collect();
+            let behind: Vec<usize> = barriers.iter().copied().filter(is_after).collect();
+            let is_needed = |places: &[usize]| self.is_needed_behind(at, value, places, &facts, false);
+            !writes.is_empty() && is_needed(&behind) && is_needed(&writes)
+        };
+        let loads = self.body.iter().enumerate().filter(|(at, (_, i))| is_repeated(*at, i));
+        loads.map(|(_, (_, load))| load.at).collect()
+    }
+
+    fn facts(&self) -> Facts<'m> {
+        let mut facts =
+            Facts { barriers: Vec::new(), writes: Vec::new(), users: HashMap::new(), reads: HashMap::new() };
+        let definitions = self.addresses.definitions;
+        for (at, (_, instruction)) in self.body.iter().enumerate() {
+            let called = instruction.operand(0).filter(|_| instruction.is(Op::FunctionCall));
+            if instruction.is(Op::ControlBarrier)
+                || called.is_some_and(|callee| self.uniformity.has_barriers(callee))
+            {
+                facts.barriers.push(at);
+            }
+            if called.is_some() {
+                facts.writes.push((at, None));
+            }
+            let only_computes = computes(instruction) && !instruction.is(Op::ExtInst);
+            instruction.visit_ids(definitions, |word, role| {
+                let Some(id) = instruction.word(word).filter(|_| role == Role::Id) else { return };
+                facts.users.entry(id).or_default().push(at);
+                let is_value = instruction.is(Op::Store) && instruction.operand(0) != Some(id);
+                if !only_computes && !is_value && called.is_none() && self.addresses.is_pointer(id) {
+                    facts.writes.push((at, Some(id)));
+                }
+            });
+            if let Some(from) = instruction.operand(0).filter(|_| instruction.is(Op::Load))
+                && definitions.is_private_variable(from)
+            {
+                facts.reads.entry(from).or_default().push(*instruction);
+            }
+        }
+        facts
+    }
+
+    /// Whether a pointer leads to memory that may change, and not to a private variable as a whole.
+    fn is_memory(&self, pointer: u32) -> bool {
+        let never = [StorageClass::UniformConstant as u32, StorageClass::Input as u32];
+        !self.addresses.definitions.is_private_variable(pointer)
+            && self.addresses.class(pointer).is_some_and(|class| !never.contains(&class))
+    }
+
+    fn block(&self, at: usize) -> usize {
+        self.body.get(at).map_or(0, |(block, _)| *block)
+    }
+
+    /// The blocks that can follow that of an instruction, on ways past a block.
+    fn reached(&self, from: usize, past: Option<usize>) -> BTreeSet<usize> {
+        let mut reached = BTreeSet::new();
+        let mut open = vec![self.block(from)];
+        while let Some(block) = open.pop() {
+            let next = self.flow.blocks.get(block).map(|block| block.successors.as_slice());
+            for to in next.into_iter().flatten() {
+                if Some(*to) != past && reached.insert(*to) {
+                    open.push(*to);
+                }
+            }
+        }
+        reached
+    }
+
+    fn is_behind(&self, from: usize, at: usize, reached: &BTreeSet<usize>) -> bool {
+        (at > from && self.block(at) == self.block(from)) || reached.contains(&self.block(at))
+    }
+
+    /// Whether a value, or what PoCL may compute of it again, is used behind one of these barriers.
+    fn is_needed_behind(
+        &self,
+        load: usize,
+        value: u32,
+        barriers: &[usize],
+        facts: &Facts<'_>,
+        is_below: bool,
+    ) -> bool {
+        let home = self.block(load);
+        let behind: BTreeMap<usize, BTreeSet<usize>> = barriers
+            .iter()
+            // Of a way that comes by the load again, the load counts.
+            .filter(|barrier| self.block(**barrier) != home || **barrier > load)
+            .map(|barrier| (*barrier, self.reached(*barrier, Some(home))))
+            .collect();
+        let is_behind = |block: usize, at: usize| {
+            behind.iter().any(|(barrier, reached)| {
+                reached.contains(&block) || (self.block(*barrier) == block && *barrier < at)
+            })
+        };
+        let (mut open, mut seen) = (vec![(value, 0)], HashSet::from([value]));
+        while let Some((id, steps)) = open.pop() {
+            for &at in facts.users.get(&id).into_iter().flatten() {
+                let Some((block, user)) = self.body.get(at) else { continue };
+                if user.is(Op::Phi) {
+                    let is_taken_behind = user.operands().chunks_exact(2).any(|pair| {
+                        let from = self.flow.blocks.iter().position(|b| Some(&b.label) == pair.get(1));
+                        let end = |block: usize| self.body.iter().rposition(|(at, _)| *at == block);
+                        pair.first() == Some(&id)
+                            && from.is_some_and(|from| end(from).is_some_and(|at| is_behind(from, at)))
+                    });
+                    if is_taken_behind {
+                        return true;
+                    }
+                    continue;
+                }
+                if is_behind(*block, at) || (is_below && user.is(Op::ReturnValue)) {
+                    return true;
+                }
+                if steps == STEPS {
+                    continue;
+                }
+                if let Some(result) = user.result_id().filter(|_| computes(user))
+                    && seen.insert(result)
+                {
+                    open.push((result, steps + 1));
+                }
+                if let &[to, stored, ..] = user.operands()
+                    && user.is(Op::Store)
+                    && stored == id
+                {
+                    let reads = facts.reads.get(&to).into_iter().flatten().filter_map(|i| i.result_id());
+                    open.extend(reads.filter(|read| seen.insert(*read)).map(|read| (read, steps + 1)));
+                }
+            }
+        }
+        false
+    }
+}
+
+/// Whether an instruction only makes a value, or ends a block.
+fn computes(instruction: &Instruction<'_>) -> bool {
+    instruction.op().is_some_and(|op| makes_value(op) || is_terminator(op))
+}

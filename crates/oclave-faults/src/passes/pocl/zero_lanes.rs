@@ -1,0 +1,124 @@
+//! Products of vectors whose lanes may be zero, lane by lane.
+//!
+//! LLVM 21 makes code for a product, or a bitwise and, of vectors. Where it knows a lane of one
+//! operand to be zero, it takes that lane of the other for unused, and leaves it undefined. It then
+//! takes the result for undefined, which should be zero (llvm-project#180727). What PoCL makes of ids
+//! may be such a zero: `(uint4)(a, get_local_id(1), 0, 3) * v` has two of them in groups of n × 1.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::passes::Result;
+use oclave_spirv::{Definitions, Instruction, Module, Op, Rewriter, Type, TypeTable};
+
+/// `s_mul_hi` and `u_mul_hi` of OpenCL.std.
+const MUL_HI: [u32; 2] = [160, 203];
+
+/// The module with a scalar operation for each lane of a product or bitwise and of vectors, one of
+/// which is put together from scalars; `None` where there is none.
+///
+/// Vectors from memory are left alone: no lane of them is known.
+///
+/// # Errors
+/// As [`Rewriter::finish`].
+pub(crate) fn split(module: &Module) -> Result<Option<Module>> {
+    let definitions = Definitions::new(module);
+    let types = TypeTable::new(&definitions);
+    let mut known = HashMap::new();
+    let mut is_lost = |product: &Product<'_>| {
+        product.factors.iter().any(|factor| is_built(&definitions, *factor, &mut known))
+    };
+    let products = module.instructions().filter_map(|i| product(&i, &definitions, &types));
+    let lost: HashSet<u32> = products.filter(|p| is_lost(p)).map(|product| product.result).collect();
+    if lost.is_empty() {
+        return Ok(None);
+    }
+    let mut new = Rewriter::new(&definitions);
+    for instruction in module.instructions() {
+        match product(&instruction, &definitions, &types) {
+            Some(product) if lost.contains(&product.result) => product.write(&mut new),
+            // Such a result may be said not to wrap, which cannot be said of what is put together.
+            _ => new.copy_unless_gone(&instruction, |id| lost.contains(&id)),
+        }
+    }
+    Ok(Some(new.finish()?))
+}
+
+/// A product, or bitwise and, of vectors.
+struct Product<'m> {
+    instruction: Instruction<'m>,
+    result: u32,
+    ty: u32,
+    element: u32,
+    lanes: u32,
+    factors: [u32; 2],
+}
+
+fn product<'m>(
+    instruction: &Instruction<'m>,
+    definitions: &Definitions<'m>,
+    types: &TypeTable<'m>,
+) -> Option<Product<'m>> {
+    let factors = match (instruction.op(), instruction.operands()) {
+        (Some(Op::IMul | Op::BitwiseAnd), &[a, b]) => [a, b],
+        (Some(Op::ExtInst), &[set, number, a, b])
+            if MUL_HI.contains(&number) && definitions.opencl_std() == Some(set) =>
+        {
+            [a, b]
+        }
+        _ => return None,
+    };
+    let (ty, result) = (instruction.result_type()?, instruction.result_id()?);
+    match types.ty(ty)? {
+        Type::Vector { component, count } => {
+            Some(Product { instruction: *instruction, result, ty, element: component, lanes: count, factors })
+        }
+        _ => None,
+    }
+}
+
+impl Product<'_> {
+    fn write(&self, new: &mut Rewriter<'_>) {
+        let op = self.instruction.op().unwrap_or(Op::IMul);
+        let before: &[u32] = match self.instruction.operands() {
+            [set, number, _, _] => &[*set, *number],
+            _ => &[],
+        };
+        let mut whole = vec![self.ty, self.result];
+        for lane in 0..self.lanes {
+            let [a, b, part] = std::array::from_fn(|_| new.fresh_id());
+            for (id, factor) in [a, b].into_iter().zip(self.factors) {
+                new.push(Op::CompositeExtract, &[self.element, id, factor, lane]);
+            }
+            new.push(op, &[&[self.element, part], before, &[a, b]].concat());
+            whole.push(part);
+        }
+        new.push(Op::CompositeConstruct, &whole);
+    }
+}
+
+/// Whether a vector is put together from scalars or constants, at least in part.
+fn is_built(definitions: &Definitions<'_>, id: u32, known: &mut HashMap<u32, bool>) -> bool {
+    if let Some(&known) = known.get(&id) {
+        return known;
+    }
+    // For values that depend on themselves.
+    known.insert(id, false);
+    let operands = |from: usize, to: usize| {
+        let all = definitions.instruction(id).map_or(&[][..], |i| i.operands());
+        all.get(from..to.min(all.len())).unwrap_or_default().to_vec()
+    };
+    let of: Vec<u32> = match definitions.instruction(id).and_then(|i| i.op()) {
+        Some(Op::CompositeConstruct | Op::CompositeInsert | Op::ConstantComposite | Op::ConstantNull) => {
+            known.insert(id, true);
+            return true;
+        }
+        Some(Op::VectorShuffle | Op::IMul | Op::BitwiseAnd) => operands(0, 2),
+        Some(Op::CopyObject | Op::UConvert | Op::Bitcast | Op::ShiftLeftLogical) => operands(0, 1),
+        Some(Op::Select) => operands(1, 3),
+        Some(Op::Phi) => operands(0, usize::MAX).into_iter().step_by(2).collect(),
+        _ => Vec::new(),
+    };
+    let built = of.into_iter().any(|operand| is_built(definitions, operand, known));
+    known.insert(id, built);
+    built
+}

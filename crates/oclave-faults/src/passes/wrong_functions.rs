@@ -1,0 +1,299 @@
+//! Replaces built-in functions that drivers compute wrongly.
+//!
+//! Intel's CPU runtime:
+//!
+//! | function | wrong | instead |
+//! |---|---|---|
+//! | `mad_sat` of `int` and `uint` vectors | where the product takes more than 32 bits | 64-bit arithmetic |
+//! | `mad_sat` of `long`, also of scalars | some sums that overflow | 128-bit arithmetic |
+//! | `step` of vectors | 0 for NaN, where 1 is right | a comparison and a selection |
+//! | `shuffle(double4, mask)` | where high bits of the mask are set | `shuffle` of integers |
+//! | `shuffle` and `shuffle2` of `half` vectors | the program does not build | `shuffle` of integers |
+//!
+//! Other scalar `mad_sat` and scalar `step` are right.
+//!
+//! Intel's CPU runtime and PoCL: `vstorea_half3` writes a fourth element. `vstore_half3` at the same address
+//! replaces it.
+
+use crate::passes::Result;
+use crate::passes::opaque_values::emit;
+use oclave_spirv::{Capability, Definitions, Instruction, Module, Op, Rewriter, Type, TypeTable};
+
+const STEP: u32 = 101;
+const U_MAD_SAT: u32 = 154;
+const S_MAD_SAT: u32 = 155;
+const S_MUL_HI: u32 = 160;
+const VSTORE_HALFN: u32 = 177;
+const VSTOREA_HALFN: u32 = 180;
+const VSTOREA_HALFN_R: u32 = 181;
+const SHUFFLE: u32 = 182;
+const SHUFFLE2: u32 = 183;
+
+/// The module with other instructions for the functions that Intel's CPU runtime computes wrongly; `None`
+/// where there are none.
+///
+/// # Errors
+/// As [`Rewriter::finish`].
+pub(crate) fn replace(module: &Module) -> Result<Option<Module>> {
+    replace_by(module, |reader, ty, number, arguments| reader.wrong_on_intel(ty, number, arguments))
+}
+
+/// The module with `vstore_half3` for `vstorea_half3`; `None` where there are none.
+///
+/// # Errors
+/// As [`Rewriter::finish`].
+pub(crate) fn replace_aligned_stores(module: &Module) -> Result<Option<Module>> {
+    replace_by(module, |reader, _, number, arguments| reader.aligned_store(number, arguments))
+}
+
+/// The module with 128-bit arithmetic for `mad_sat` of `long`, which Mesa's rusticl computes wrongly as well;
+/// `None` where there are none.
+///
+/// # Errors
+/// As [`Rewriter::finish`].
+pub(crate) fn replace_long_mad_sat(module: &Module) -> Result<Option<Module>> {
+    replace_by(module, |reader, ty, number, arguments| {
+        reader.wrong_on_intel(ty, number, arguments).filter(|form| matches!(form, Form::LongMadSat { .. }))
+    })
+}
+
+type Find = fn(&Reader<'_, '_>, ty: u32, number: u32, arguments: &[u32]) -> Option<Form>;
+
+fn replace_by(module: &Module, find: Find) -> Result<Option<Module>> {
+    let definitions = Definitions::new(module);
+    let Some(set) = definitions.opencl_std() else { return Ok(None) };
+    let reader = Reader { definitions: &definitions, types: TypeTable::new(&definitions), set };
+    let mut new = Rewriter::new(&definitions);
+    let mut any = false;
+    for instruction in module.instructions() {
+        match reader.read(&instruction, find) {
+            Some(call) => {
+                any = true;
+                call.write(&mut new);
+            }
+            None => new.copy(&instruction),
+        }
+    }
+    if any { Ok(Some(new.finish()?)) } else { Ok(None) }
+}
+
+/// A call that gets other instructions.
+struct Call {
+    set: u32,
+    ty: u32,
+    result: u32,
+    form: Form,
+}
+
+enum Form {
+    LongMadSat {
+        lanes: Option<u32>,
+        factors: [u32; 2],
+        term: u32,
+    },
+    MadSat {
+        is_signed: bool,
+        lanes: u32,
+        factors: [u32; 2],
+        term: u32,
+    },
+    Step {
+        lane: u32,
+        width: u32,
+        lanes: u32,
+        edge: u32,
+        value: u32,
+    },
+    Shuffle {
+        number: u32,
+        width: u32,
+        lanes: u32,
+        from_lanes: u32,
+        sources: Vec<u32>,
+        mask: u32,
+    },
+    StoreHalf3 {
+        data: u32,
+        offset: u32,
+        offset_type: u32,
+        bits: u32,
+        to: u32,
+        pointer: u32,
+        mode: Option<u32>,
+    },
+}
+
+struct Reader<'a, 'm> {
+    definitions: &'a Definitions<'m>,
+    types: TypeTable<'m>,
+    set: u32,
+}
+
+impl Reader<'_, '_> {
+    fn read(&self, instruction: &Instruction<'_>, find: Find) -> Option<Call> {
+        let &[set, number, ref arguments @ ..] = instruction.operands() else { return None };
+        if set != self.set || !instruction.is(Op::ExtInst) {
+            return None;
+        }
+        let (ty, result) = (instruction.result_type()?, instruction.result_id()?);
+        let form = find(self, ty, number, arguments)?;
+        Some(Call { set, ty, result, form })
+    }
+
+    fn wrong_on_intel(&self, ty: u32, number: u32, arguments: &[u32]) -> Option<Form> {
+        Some(match (number, arguments) {
+            (S_MAD_SAT, &[a, b, term])
+                if matches!(self.types.ty(self.types.lane(ty)), Some(Type::Int { width: 64 })) =>
+            {
+                let lanes = self.lanes(ty).map(|(.., lanes)| lanes);
+                Form::LongMadSat { lanes, factors: [a, b], term }
+            }
+            (S_MAD_SAT | U_MAD_SAT, &[a, b, term]) => match self.lanes(ty)? {
+                (_, Type::Int { width: 32 }, lanes) => {
+                    Form::MadSat { is_signed: number == S_MAD_SAT, lanes, factors: [a, b], term }
+                }
+                _ => return None,
+            },
+            (STEP, &[edge, value]) => match self.lanes(ty)? {
+                (lane, Type::Float { width }, lanes) => Form::Step { lane, width, lanes, edge, value },
+                _ => return None,
+            },
+            (SHUFFLE | SHUFFLE2, &[ref sources @ .., mask]) => {
+                let (_, Type::Float { width }, lanes) = self.lanes(ty)? else { return None };
+                let (.., from_lanes) = self.lanes(self.definitions.type_of(*sources.first()?)?)?;
+                if width != 16 && !(width == 64 && from_lanes == 4 && number == SHUFFLE) {
+                    return None;
+                }
+                Form::Shuffle { number, width, lanes, from_lanes, sources: sources.to_vec(), mask }
+            }
+            _ => return None,
+        })
+    }
+
+    fn aligned_store(&self, number: u32, arguments: &[u32]) -> Option<Form> {
+        let &[data, offset, to, ref mode @ ..] = arguments else { return None };
+        let (.., lanes) = self.lanes(self.definitions.type_of(data)?)?;
+        let offset_type = self.definitions.type_of(offset)?;
+        let Type::Int { width: bits } = self.types.ty(offset_type)? else { return None };
+        if !matches!(number, VSTOREA_HALFN | VSTOREA_HALFN_R) || lanes != 3 {
+            return None;
+        }
+        let (pointer, mode) = (self.definitions.type_of(to)?, mode.first().copied());
+        Some(Form::StoreHalf3 { data, offset, offset_type, bits, to, pointer, mode })
+    }
+
+    /// The type of a vector's lanes, and their number.
+    fn lanes(&self, ty: u32) -> Option<(u32, Type<'_>, u32)> {
+        match self.types.ty(ty)? {
+            Type::Vector { component, count } => Some((component, self.types.ty(component)?, count)),
+            _ => None,
+        }
+    }
+}
+
+impl Call {
+    fn write(&self, new: &mut Rewriter<'_>) {
+        let &Self { set, ty, result, ref form } = self;
+        match *form {
+            Form::LongMadSat { lanes, factors: [a, b], term } => {
+                let constant = |new: &mut Rewriter<'_>, value: u64| {
+                    let number = new.int_constant(64, value);
+                    lanes.map_or(number, |lanes| splat(new, ty, number, lanes))
+                };
+                let truth = new.bool_type();
+                let truth = lanes.map_or(truth, |lanes| new.vector_type(truth, lanes));
+                let low = emit(new, Op::IMul, ty, &[a, b]);
+                let high = emit(new, Op::ExtInst, ty, &[set, S_MUL_HI, a, b]);
+                let sum = emit(new, Op::IAdd, ty, &[low, term]);
+                let carries = emit(new, Op::ULessThan, truth, &[sum, low]);
+                let (zero, one) = (constant(new, 0), constant(new, 1));
+                let carry = emit(new, Op::Select, ty, &[carries, one, zero]);
+                let last = constant(new, 63);
+                let sign = emit(new, Op::ShiftRightArithmetic, ty, &[term, last]);
+                let high = emit(new, Op::IAdd, ty, &[high, sign]);
+                let high = emit(new, Op::IAdd, ty, &[high, carry]);
+                // The sum fits if its high half repeats its sign.
+                let repeated = emit(new, Op::ShiftRightArithmetic, ty, &[sum, last]);
+                let fits = emit(new, Op::IEqual, truth, &[high, repeated]);
+                let is_negative = emit(new, Op::SLessThan, truth, &[high, zero]);
+                let least = constant(new, i64::MIN.cast_unsigned());
+                let most = constant(new, i64::MAX.cast_unsigned());
+                let bound = emit(new, Op::Select, ty, &[is_negative, least, most]);
+                new.push(Op::Select, &[ty, result, fits, sum, bound]);
+            }
+            Form::MadSat { is_signed, lanes, factors: [a, b], term } => {
+                // The sum of a product and a number of 32 bits fits into 64.
+                new.capability(Capability::Int64);
+                let convert = if is_signed { Op::SConvert } else { Op::UConvert };
+                let (long, truth) = (new.int_type(64), new.bool_type());
+                let (long, truth) = (new.vector_type(long, lanes), new.vector_type(truth, lanes));
+                let [a, b, term] = [a, b, term].map(|value| emit(new, convert, long, &[value]));
+                let product = emit(new, Op::IMul, long, &[a, b]);
+                let mut sum = emit(new, Op::IAdd, long, &[product, term]);
+                let bounds = match is_signed {
+                    true => vec![
+                        (Op::SGreaterThan, i64::from(i32::MAX).cast_unsigned()),
+                        (Op::SLessThan, i64::from(i32::MIN).cast_unsigned()),
+                    ],
+                    false => vec![(Op::UGreaterThan, u64::from(u32::MAX))],
+                };
+                for (compare, bound) in bounds {
+                    let bound = new.int_constant(64, bound);
+                    let bound = splat(new, long, bound, lanes);
+                    let is_outside = emit(new, compare, truth, &[sum, bound]);
+                    sum = emit(new, Op::Select, long, &[is_outside, bound, sum]);
+                }
+                new.push(convert, &[ty, result, sum]);
+            }
+            Form::Step { lane, width, lanes, edge, value } => {
+                let truth = new.bool_type();
+                let truth = new.vector_type(truth, lanes);
+                let is_less = emit(new, Op::FOrdLessThan, truth, &[value, edge]);
+                let one: &[u32] = match width {
+                    16 => &[0x3C00],
+                    32 => &[0x3F80_0000],
+                    _ => &[0, 0x3FF0_0000],
+                };
+                let one = new.intern(Op::Constant, &[&[lane], one].concat());
+                let ones = splat(new, ty, one, lanes);
+                let zeros = new.null_constant(ty);
+                new.push(Op::Select, &[ty, result, is_less, zeros, ones]);
+            }
+            Form::Shuffle { number, width, lanes, from_lanes, ref sources, mask } => {
+                let lane = new.int_type(width);
+                let (from, to) = (new.vector_type(lane, from_lanes), new.vector_type(lane, lanes));
+                let mut operands = vec![set, number];
+                for source in sources {
+                    operands.push(emit(new, Op::Bitcast, from, &[*source]));
+                }
+                operands.push(match width {
+                    64 => {
+                        let last = new.int_constant(width, u64::from(from_lanes - 1));
+                        let wide = new.vector_type(lane, lanes);
+                        let last = splat(new, wide, last, lanes);
+                        emit(new, Op::BitwiseAnd, wide, &[mask, last])
+                    }
+                    _ => mask,
+                });
+                let shuffled = emit(new, Op::ExtInst, to, &operands);
+                new.push(Op::Bitcast, &[ty, result, shuffled]);
+            }
+            Form::StoreHalf3 { data, offset, offset_type, bits, to, pointer, mode } => {
+                let (four, zero) = (new.int_constant(bits, 4), new.int_constant(bits, 0));
+                let index = emit(new, Op::IMul, offset_type, &[offset, four]);
+                let at = emit(new, Op::InBoundsPtrAccessChain, pointer, &[to, index]);
+                let number = VSTORE_HALFN + u32::from(mode.is_some());
+                let mut words = vec![ty, result, set, number, data, zero, at];
+                words.extend(mode);
+                new.push(Op::ExtInst, &words);
+            }
+        }
+    }
+}
+
+/// A constant vector whose lanes are the same.
+fn splat(new: &mut Rewriter<'_>, ty: u32, lane: u32, lanes: u32) -> u32 {
+    let mut words = vec![ty];
+    words.extend((0..lanes).map(|_| lane));
+    new.intern(Op::ConstantComposite, &words)
+}

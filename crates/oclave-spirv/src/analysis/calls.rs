@@ -1,0 +1,45 @@
+//! The call graph.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::analysis::control_flow::Flow;
+
+/// The functions that each function calls.
+pub fn calls(flows: &[Flow<'_>]) -> BTreeMap<u32, BTreeSet<u32>> {
+    let called = |flow: &Flow<'_>| flow.blocks.iter().flat_map(|block| block.calls.iter().copied()).collect();
+    flows.iter().map(|flow| (flow.function, called(flow))).collect()
+}
+
+/// Whether calls lead from a function to another.
+pub fn reaches(calls: &BTreeMap<u32, BTreeSet<u32>>, from: u32, to: u32) -> bool {
+    let mut seen = BTreeSet::new();
+    let mut open = vec![from];
+    while let Some(id) = open.pop() {
+        for callee in calls.get(&id).into_iter().flatten() {
+            if *callee == to {
+                return true;
+            }
+            if seen.insert(*callee) {
+                open.push(*callee);
+            }
+        }
+    }
+    false
+}
+
+/// The functions with a property, and those that call them.
+pub fn with_callers(flows: &[Flow<'_>], is_so: impl Fn(&Flow<'_>) -> bool) -> BTreeSet<u32> {
+    let mut found: BTreeSet<u32> =
+        flows.iter().filter(|flow| is_so(flow)).map(|flow| flow.function).collect();
+    loop {
+        let calls = |flow: &&Flow<'_>| {
+            flow.blocks.iter().flat_map(|block| &block.calls).any(|callee| found.contains(callee))
+        };
+        let more: Vec<u32> =
+            flows.iter().filter(calls).map(|flow| flow.function).filter(|f| !found.contains(f)).collect();
+        if more.is_empty() {
+            return found;
+        }
+        found.extend(more);
+    }
+}
