@@ -3,8 +3,8 @@
 //! Prints `name,device,n,ours_us,reference_us,ratio`; n is work-items of the command, or commands.
 //! A turn submits one command and waits. `event_await` runs the future by pollster on the same
 //! thread. The reference enqueues, flushes and waits for the event. `event_await_over_wait` has
-//! `Event::wait` as its reference. `event_await_many` awaits ten thousand commands by a task each on two threads,
-//! against a wait for each in turn; its times are those of one command. `event_await_cpu` is the
+//! `Event::wait` as its reference. `event_await_many` awaits ten thousand commands, each by a task, on two
+//! threads, against a wait for each in turn; its times are those of one command. `event_await_cpu` is the
 //! CPU time of the process while one command of milliseconds is awaited, against waiting for it.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a benchmark fails by panicking")]

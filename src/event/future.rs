@@ -176,7 +176,7 @@ fn tell(pending: &Mutex<Pending>, ended: Option<Ended>) {
 
 impl Event {
     /// Calls `then` once, when the command has ended: here and now, or on a thread that gets to
-    /// know, which may be one of the driver's.
+    /// know. That may be one of the driver's.
     fn when_told(&self, then: impl FnOnce(Option<Ended>) + Send + 'static) -> Result<()> {
         match self.known()? {
             Known::Native(event) => runtime::when_told(event, |ended| then(Some(ended))),

@@ -75,7 +75,7 @@ impl GraphSource for &BoundGraph {}
 
 impl ExecutableGraph {
     /// The graph with an event for its next submission: nodes that wait for `outside` wait for `event`
-    /// then, which may be of any queue and any context. Events in sub-graphs are given in the same way.
+    /// then. It may be of any queue and any context. Events in sub-graphs are given in the same way.
     ///
     /// Submissions that give no event wait for that of the recording, which has most often ended by
     /// then. Events of [`external_event`](crate::Graph::external_event) have none, and must be given.

@@ -145,7 +145,7 @@ impl ExecutableGraph {
             let mut outside = None;
             let part = match (node, command.as_deref()) {
                 (_, Some(CommandKind::External(external))) => {
-                    // What has ended needs no waiting for.
+                    // An event that has ended is left out.
                     outside = Some(event_for(external, bound)?).filter(|event| !event.is_behind());
                     PreparedCommand::Empty
                 }

@@ -227,12 +227,12 @@ impl GraphBuilder {
     /// What [`Queue::wait`] and [`Event::wait`](crate::Event::wait) do while queues record to the graph.
     /// By default, they are errors, as nothing runs that they could wait for.
     ///
-    /// As barriers, they return at once, and all that is recorded later runs after what they would
-    /// have waited for, on every queue that records to the graph. `event.await` does the same.
+    /// As barriers, they return at once. All that is recorded later, on every queue that records to the
+    /// graph, runs after what they would have waited for. `event.await` does the same.
     ///
     /// This is right for code that waits to put commands in an order, to reuse memory, or to end a
-    /// phase. It is wrong for code whose host part looks at results after the wait, be it to decide
-    /// what comes next, or to measure time: the results are not there yet. Such code fails where it
+    /// phase. It is wrong for code whose host part looks at results after the wait, or measures time:
+    /// the results are not there yet. Such code fails where it
     /// reads through the library ([`Queue::read`], guards of USM, host accessors), which stays an
     /// error. Reads through raw pointers do not fail.
     ///

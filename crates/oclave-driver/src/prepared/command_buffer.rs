@@ -256,13 +256,18 @@ impl Queue {
         }
         let mut last = buffer.last();
         // It stays where something fails: the buffer may be pending then.
-        let mut after = after.to_vec();
-        let before = last.clone();
-        if let Some(pending) = before.as_ref().filter(|_| !buffer.simultaneous) {
+        let before = if buffer.simultaneous { None } else { last.clone() };
+        let mut all = Vec::new();
+        let mut after = after;
+        if let Some(pending) = &before {
             match buffer.ordered {
                 // The driver waits. It would not run this after a failure, which is none of this run's.
                 true if pending.is_behind() || pending.has_failed() => {}
-                true => after.push(pending),
+                true => {
+                    all.extend_from_slice(after);
+                    all.push(pending);
+                    after = &all;
+                }
                 // How it ended is told by its own event.
                 false => pending.raw().and_then(RawEvent::wait_for_end)?,
             }
@@ -270,7 +275,7 @@ impl Queue {
         let event = self.using(sequence.spans(held), || {
             // SAFETY: queue, buffer and events are alive, and the memory that the commands use is
             // in use.
-            self.submit(&after, true, |_, queue, wait, event| unsafe {
+            self.submit(after, true, |_, queue, wait, event| unsafe {
                 buffer.table.clEnqueueCommandBufferKHR(queues(self, buffer, &queue), buffer.raw, wait, event)
             })
         })?;
