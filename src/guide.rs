@@ -10,6 +10,7 @@ macro_rules! pages {
 }
 
 pages! {
+    r#async = "async.md",
     buffers = "buffers.md",
     commands = "commands.md",
     control_flow = "control-flow.md",

@@ -163,11 +163,12 @@ pub use driver::{
     MemorySupport, MutableDispatchSupport, Platform, SpirvQueries, SvmSupport, UsmSupport, Version,
     loader_name, mask, native,
 };
-pub use event::{Event, EventStatus, Profiling};
+pub use event::{Event, EventFuture, EventStatus, Profiling};
 pub use graph::{
-    Body, Detail, DynamicCommandGroup, DynamicParameter, DynamicParameters, DynamicValue, ExecutableGraph,
-    Finalizer, Graph, GraphBuilder, GraphSupport, Node, NodeBuilder, NodeSource, NodeTimes, NodeType,
-    NotInterpreted, PartitionInfo, QueueState, RecordingGuard, ReplayStrategy, SegmentInfo, Timeline,
+    Body, BoundGraph, Detail, DynamicCommandGroup, DynamicParameter, DynamicParameters, DynamicValue,
+    ExecutableGraph, ExternalEvent, Finalizer, Graph, GraphBuilder, GraphSource, GraphSupport, Node,
+    NodeBuilder, NodeSource, NodeTimes, NodeType, NotInterpreted, OutsideSource, PartitionInfo, QueueState,
+    RecordingGuard, ReplayStrategy, SegmentInfo, Timeline, Waits,
 };
 pub use handles::Handles;
 pub use if_device::{NotRun, Ran, if_device, if_host};
@@ -175,8 +176,8 @@ pub use image::{ImageTable, Kernel};
 pub use images::{Image, KernelImage, KernelSampler, Sampler, SamplerBuilder};
 pub use memory::{
     AccessKind, Accessor, AsyncSource, Buffer, HostAddressable, HostReader, HostTarget, HostWriter,
-    ReadGuard, Readback, Reads, Shape, TaskAccess, UsmKind, UsmRect, UsmSlice, WriteBack, WriteGuard, Writes,
-    access, kind as usm,
+    ReadGuard, Readback, ReadbackFuture, Reads, Shape, TaskAccess, UsmKind, UsmRect, UsmSlice, WriteBack,
+    WriteGuard, Writes, access, kind as usm,
 };
 pub use oclave_driver::{Error, ErrorKind, Result};
 #[cfg(feature = "compiler")]

@@ -50,7 +50,7 @@ fn arguments_of_every_kind_follow_parameters() {
         graph.add(Command::parallel_for(64, saxpy(&alpha, &input, &y))).unwrap();
     }
     graph.add(Command::parallel_for(64, saxpy(2.5, &x, &y))).unwrap();
-    assert_eq!(count(&graph, "argument 0: 2.5"), 4, "{}", shown(&graph));
+    assert_eq!(count(&graph, "argument 0 (`alpha`): 2.5"), 4, "{}", shown(&graph));
     alpha.update(7.5).unwrap();
     assert_eq!(
         (count(&graph, ": 7.5"), count(&graph, ": 2.5")),
@@ -290,7 +290,8 @@ fn groups_refuse_what_they_cannot_hold() {
     assert_eq!(graph.add(&tasks).unwrap().node_type(), NodeType::HostTask);
     invalid(other.add(&tasks), "given to another graph");
     let outside = Queue::new(&context).unwrap().submit(kernel()).unwrap();
-    invalid(DynamicCommandGroup::new(&graph, [kernel().after(&outside)]), "outside the graph");
+    let differing = DynamicCommandGroup::new(&graph, [kernel().after(&outside), kernel()]).unwrap();
+    invalid(graph.add(&differing), "depends on nodes");
 }
 
 #[test]

@@ -144,7 +144,7 @@ fn work_groups_beyond_the_device_are_refused() {
         let error = queue.parallel_for(range, call(&bundle, "ids").pointer_mut(&out)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::NdRange, "{range:?}: {error}");
     }
-    for local in [0, limits.local_memory_bytes as usize / 4 + 1, usize::MAX] {
+    for local in [limits.local_memory_bytes as usize / 4 + 1, usize::MAX] {
         let sum = call(&bundle, "group_sum")
             .pointer(out.cast::<i32>().unwrap())
             .pointer_mut(out.cast::<i32>().unwrap());
@@ -333,4 +333,34 @@ fn discarded_events_still_work() {
         assert_eq!(*value.read().unwrap(), [2]);
         assert_eq!(event.profiling().unwrap_err().kind(), ErrorKind::Profiling);
     }
+}
+
+#[test]
+fn the_driver_suggests_groups() {
+    let Some(context) = context() else { return };
+    let bundle = bundle(&context);
+    let queue = Queue::new(&context).unwrap();
+    let values = queue.upload(&vec![0_i32; 4096]).unwrap();
+    let bump = || call(&bundle, "bump_by").pointer_mut::<i32>(&values).value(1_i32);
+    let has = context.device().capabilities().suggested_group_sizes;
+    println!("suggested group sizes: {has}");
+    let suggested = queue.suggested_group_size(4096, &bump()).unwrap();
+    assert_eq!(suggested.is_some(), has);
+    if let Some(group) = suggested {
+        assert_eq!(4096 % group.sizes()[0], 0, "{group:?}");
+        queue.parallel_for(NdRange::new(4096, group), bump()).unwrap().wait().unwrap();
+        assert_eq!(queue.read(&values).unwrap(), vec![1; 4096]);
+        let two = queue.suggested_group_size([64, 64], &bump()).unwrap().unwrap();
+        assert_eq!(two.dimensions(), 2);
+    }
+    let given = queue.suggested_group_size(NdRange::new(64, 16), &bump()).unwrap();
+    assert_eq!(given.map(|group| group.sizes()[0]), Some(16));
+    assert_eq!(queue.suggested_group_size(0, &bump()).unwrap(), None);
+    let wrong = queue.suggested_group_size(64, &call(&bundle, "bump_by")).unwrap_err();
+    assert_eq!(wrong.kind(), ErrorKind::KernelArgument);
+    let masked = Context::new(&context.device().masked(Mask::SUGGESTED_GROUP_SIZES)).unwrap();
+    let (queue, bundle) = (Queue::new(&masked).unwrap(), common::bundle(&masked));
+    let values = queue.upload(&[0_i32; 8]).unwrap();
+    let bump = call(&bundle, "bump_by").pointer_mut::<i32>(&values).value(1_i32);
+    assert_eq!(queue.suggested_group_size(8, &bump).unwrap(), None);
 }

@@ -312,3 +312,30 @@ fn forms_without_fp64_are_chosen_ahead_of_time() {
         assert_eq!(has("sum_in_double"), has_fp64);
     }
 }
+
+/// OpenCL 3.1 has empty local memory. Other devices get some, launched, in graphs and as tasks of the
+/// interpreter.
+#[test]
+fn local_memory_may_be_empty() {
+    let Some(device) = device() else { return };
+    let queue = queue(&device);
+    if device.capabilities().memory().is_none() {
+        println!("skipped: kernels cannot address memory by pointers on the device");
+        return;
+    }
+    let values = queue.upload(&[0_i32; 8]).unwrap();
+    let call = |len: usize| kernels::arguments::may_lack_local(&values, Local::new(len), len as i32);
+    let run = |len| Command::parallel_for(oclave::NdRange::new(8, 1), call(len));
+    for len in [0, 4, 0] {
+        queue.submit(run(len)).unwrap();
+    }
+    assert_eq!(queue.read(&values).unwrap(), [9; 8]);
+    for strategy in common::strategies(&device) {
+        queue.fill(&values, 0).unwrap();
+        let graph = Graph::from_queue(&queue);
+        common::chain(&graph, [0, 4, 0, 0].map(run));
+        let executable = graph.finalizer().strategy(strategy).wait_for_interpreter().finalize().unwrap();
+        queue.submit_graph(&executable).unwrap();
+        assert_eq!(queue.read(&values).unwrap(), [10; 8], "{strategy:?}");
+    }
+}

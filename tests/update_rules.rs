@@ -174,7 +174,10 @@ fn what_is_made_of_an_executable_has_what_was_committed() {
         bench.addend.update(4).unwrap();
         executable.update(&bench.nodes[0]).unwrap();
         let drawn = executable.to_dot(Detail::Verbose);
-        assert!(drawn.contains("argument 1: 40") && drawn.contains("argument 2: 1"), "{drawn}");
+        assert!(
+            drawn.contains("argument 1 (`first`): 40") && drawn.contains("argument 2 (`addend`): 1"),
+            "{drawn}"
+        );
         let outer = Graph::new(&bench.context, bench.context.device()).unwrap();
         outer.add(Command::graph(&executable)).unwrap();
         bench.first.update(50).unwrap();
@@ -183,7 +186,7 @@ fn what_is_made_of_an_executable_has_what_was_committed() {
         executable.update(&bench.nodes).unwrap();
         assert_eq!((bench.run(&outer), bench.run(&executable)), (41, 54));
         let drawn = bench.graph.to_dot(Detail::Verbose);
-        assert!(drawn.contains("argument 1: 50"), "{drawn}");
+        assert!(drawn.contains("argument 1 (`first`): 50"), "{drawn}");
     });
 }
 

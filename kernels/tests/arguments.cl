@@ -88,3 +88,14 @@ kernel void positions(global ulong *out)
         slot[12 + d] = get_global_offset(d);
     }
 }
+
+/// Uses its local memory only where it is told that there is some.
+kernel void may_lack_local(global int *values, local int *scratch, int len)
+{
+    int sum = 1;
+    if (len > 0) {
+        scratch[0] = 6;
+        sum += scratch[0];
+    }
+    values[get_global_id(0)] += sum;
+}

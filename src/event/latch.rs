@@ -102,7 +102,7 @@ impl<T: 'static> Latch<T> {
     }
 
     /// Whether one waits for another, however far away.
-    fn waits_for(from: &Arc<Self>, other: &Arc<Self>) -> bool {
+    pub(crate) fn waits_for(from: &Arc<Self>, other: &Arc<Self>) -> bool {
         let mut seen = HashSet::new();
         let mut open = vec![Arc::clone(from)];
         while let Some(latch) = open.pop() {

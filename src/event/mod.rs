@@ -1,5 +1,6 @@
 //! Events: waiting for commands, asking where they are, measuring them.
 
+mod future;
 mod latch;
 mod native;
 mod promise;
@@ -15,8 +16,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+pub use self::future::EventFuture;
 pub(crate) use self::promise::{Outcome, Promise, Times};
-pub(crate) use self::recorded::{NodeOwner, Recorded};
+pub(crate) use self::recorded::{NodeOwner, Recorded, Waited};
 use crate::MakeError as _;
 pub use crate::driver::event::Profiling;
 use crate::driver::event::{self as driver, Status};
@@ -41,6 +43,8 @@ pub enum EventStatus {
 
 /// A command that was put on a queue. Clones are of the same command; the command goes on without
 /// its event.
+///
+/// An event can be awaited, see [`EventFuture`].
 ///
 /// The event of a recorded command stands for its node in the graph. Only commands recorded into
 /// the same graph can depend on it. All other functions of the event return [`ErrorKind::Invalid`].
@@ -205,6 +209,16 @@ impl Event {
         }
     }
 
+    /// Whether both are the same event, and of no recorded command.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        match (&self.0, &other.0) {
+            (State::Native(a), State::Native(b)) => a.is_same(b),
+            (State::Promised(a), State::Promised(b)) => Arc::ptr_eq(a, b),
+            (State::Graph(a), State::Graph(b)) => Arc::ptr_eq(a, b),
+            _ => false,
+        }
+    }
+
     /// What is known of it.
     ///
     /// # Errors
@@ -253,7 +267,20 @@ impl Event {
             State::Native(event) => runtime::blocking(|| event.wait()),
             State::Promised(promise) => promise.wait(),
             State::Graph(run) => run.end.wait(),
-            State::Recorded(_) => Err(was_recorded()),
+            State::Recorded(node) => {
+                let recorded = node.owner().and_then(|owner| owner.wait_recorded(Waited::Node(node.node())));
+                recorded.unwrap_or_else(|| Err(was_recorded()))
+            }
+        }
+    }
+
+    /// As [`Event::wait`], of a command that is known to have ended.
+    fn wait_for_ended(&self) -> Result<()> {
+        match self.known()? {
+            Known::Native(event) => event.wait_for_ended(),
+            Known::Done => Ok(()),
+            Known::Failed(error) => Err(error.clone()),
+            Known::Unknown(_) => self.wait(),
         }
     }
 
@@ -343,7 +370,7 @@ fn shift_to(device: &Device) -> Option<i64> {
 #[cold]
 fn was_recorded() -> Error {
     Error::invalid("the event's command was recorded into a graph, and has not run")
-        .remedy("use an event of the graph's submission")
+        .remedy("use an event of the graph's submission; `Graph::builder(..).waits(Waits::AsBarriers)` records waits as barriers")
 }
 
 impl From<Status> for EventStatus {

@@ -142,6 +142,17 @@ impl Promise {
         Ok(self.latch.outcome())
     }
 
+    /// For who waits without blocking.
+    ///
+    /// # Errors
+    /// Inside a host task, when it waits for that.
+    pub(crate) fn check_circle(&self) -> Result<()> {
+        TASK.with_borrow(|task| match task {
+            Some(task) if Latch::waits_for(&self.latch, &task.latch) => Err(waits_for_itself()),
+            _ => Ok(()),
+        })
+    }
+
     /// Waits until it is complete.
     pub(crate) fn wait(&self) -> Result<()> {
         match self.wait_known()? {

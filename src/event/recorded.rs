@@ -4,16 +4,28 @@ use std::any::Any;
 use std::fmt;
 use std::sync::{Arc, Weak};
 
+use crate::Result;
+
 /// What records commands, as far as their events know it.
 pub(crate) trait NodeOwner: Send + Sync {
     /// Whether a queue records into it.
     fn is_recording(&self) -> bool;
+
+    /// Records a wait, where waits are recorded.
+    fn wait_recorded(self: Arc<Self>, waited: Waited) -> Option<Result<()>>;
 
     /// For a caller that knows the type of its owner.
     fn any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
 
     /// The `Arc<dyn Recorder>` of the layer of commands, which this layer does not know.
     fn recorder(self: Arc<Self>) -> Box<dyn Any>;
+}
+
+/// What a wait is for.
+pub(crate) enum Waited {
+    Node(u32),
+    /// All that the queue has recorded; the number of its recording.
+    Queue(u64),
 }
 
 /// A node of what records. It has not run, and never will by itself.

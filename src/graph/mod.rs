@@ -22,6 +22,7 @@ mod update;
 
 pub use exec::options::ReplayStrategy;
 pub(crate) use exec::options::interpreter_of_environment;
+pub use executable::bound::{BoundGraph, GraphSource, OutsideSource};
 pub use executable::finalizer::Finalizer;
 pub use executable::handle::ExecutableGraph;
 pub use inspect::dot::Detail;
@@ -32,8 +33,10 @@ pub use inspect::timeline::{NodeTimes, Timeline};
 pub use model::builder::{NodeBuilder, NodeSource};
 pub use model::control::Body;
 pub use model::describe::NodeType;
+pub use model::external::ExternalEvent;
 pub use model::graph::{Graph, GraphBuilder};
 pub use model::node::Node;
 pub use model::record::{QueueState, RecordingGuard};
+pub use model::state::Waits;
 pub use update::group::DynamicCommandGroup;
 pub use update::parameter::{DynamicParameter, DynamicParameters, DynamicValue};

@@ -2,14 +2,17 @@
 //! back.
 
 use std::fmt;
+use std::future::{Future, IntoFuture};
 use std::marker::PhantomData;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{self, Poll};
 
 use bytemuck::Pod;
 
 use crate::MakeError as _;
 use crate::driver::host::{HostBuffer, HostBytes, HostSink};
-use crate::{Error, Event, Result};
+use crate::{Error, Event, EventFuture, Result};
 
 /// Host data that commands read: made from a `Vec<T>`, an `Arc<[T]>`, or a single value. Slices and
 /// references to arrays are copied at once.
@@ -153,7 +156,7 @@ impl<T: Pod> fmt::Debug for HostTarget<T> {
 }
 
 /// Data on its way from the device: a vector, or the value of a device global. Dropping it lets the
-/// copy end by itself.
+/// copy end by itself. It can be awaited: `queue.read_async(&x)?.await?`.
 #[must_use = "the data is in the result of `wait`"]
 pub struct Readback<T: Pod, O = Vec<T>> {
     target: HostTarget<T>,
@@ -201,6 +204,43 @@ impl<T: Pod, O: FromElements<T>> Readback<T, O> {
     pub fn wait(self) -> Result<O> {
         self.event.wait()?;
         O::from_elements(self.target.take()?)
+    }
+}
+
+/// Data on its way from the device, as a future of the data. From [`IntoFuture`] of [`Readback`]; see
+/// [`EventFuture`].
+#[must_use = "futures do nothing unless they are awaited"]
+pub struct ReadbackFuture<T: Pod, O = Vec<T>> {
+    target: HostTarget<T>,
+    event: EventFuture,
+    ty: PhantomData<fn() -> O>,
+}
+
+#[allow(private_bounds, reason = "of a sealed trait")]
+impl<T: Pod, O: FromElements<T>> IntoFuture for Readback<T, O> {
+    type Output = Result<O>;
+    type IntoFuture = ReadbackFuture<T, O>;
+
+    fn into_future(self) -> ReadbackFuture<T, O> {
+        ReadbackFuture { target: self.target, event: self.event.into_future(), ty: PhantomData }
+    }
+}
+
+#[allow(private_bounds, reason = "of a sealed trait")]
+impl<T: Pod, O: FromElements<T>> Future for ReadbackFuture<T, O> {
+    type Output = Result<O>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut task::Context<'_>) -> Poll<Result<O>> {
+        Pin::new(&mut self.event).poll(context).map(|outcome| {
+            outcome?;
+            O::from_elements(self.target.take()?)
+        })
+    }
+}
+
+impl<T: Pod, O> fmt::Debug for ReadbackFuture<T, O> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReadbackFuture").field("event", &self.event).finish_non_exhaustive()
     }
 }
 

@@ -19,7 +19,7 @@ pub use buffer::{
 };
 pub use guard::{ReadGuard, WriteGuard};
 pub(crate) use host::FromElements;
-pub use host::{AsyncSource, HostTarget, Readback};
+pub use host::{AsyncSource, HostTarget, Readback, ReadbackFuture};
 pub use rect::UsmRect;
 pub(crate) use region::Region;
 pub use shape::Shape;

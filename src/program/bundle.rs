@@ -252,7 +252,7 @@ impl BundleKernel {
         self.index
     }
 
-    fn signature(&self) -> Option<&KernelSignature> {
+    pub(super) fn signature(&self) -> Option<&KernelSignature> {
         self.bundle.kernels().nth(self.index)
     }
 }

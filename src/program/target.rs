@@ -20,6 +20,19 @@ impl CallTarget {
         }
     }
 
+    /// The names of its parameters, as far as the image has them.
+    pub(crate) fn parameter_names(&self) -> Vec<&str> {
+        let signature = match self {
+            Self::Image(kernel) => {
+                let images = kernel.images().images_with(kernel.name()).unwrap_or_default();
+                images.into_iter().find_map(|image| image.kernel(kernel.name()))
+            }
+            Self::Bundle(kernel) => kernel.signature(),
+        };
+        let parameters = signature.map_or(&[][..], |signature| &signature.parameters);
+        parameters.iter().map(|parameter| parameter.name.as_str()).collect()
+    }
+
     /// Whether both are the same kernel.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         match (self, other) {

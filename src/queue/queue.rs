@@ -8,8 +8,9 @@ use super::Order;
 use crate::MakeError as _;
 use crate::command::{self, Handler, Recording, TaskResult};
 use crate::driver::queue::{self as driver, Properties};
+use crate::event::Waited;
 use crate::{
-    Command, Context, Device, Error, Event, ExecutableGraph, Handles, KernelCall, LaunchRange, Result,
+    Command, Context, Device, Error, Event, GraphSource, Handles, KernelCall, LaunchRange, Range, Result,
     TaskAccess, runtime,
 };
 
@@ -134,6 +135,24 @@ impl Queue {
         Self { inner: Arc::clone(&self.inner), dependencies: self.dependencies.and(events.handles()) }
     }
 
+    /// Runs a closure, during which the commands that this thread puts on the queue have a label.
+    /// Those that are recorded become nodes with it, as with [`Graph::label`](crate::Graph::label);
+    /// for others, errors show it. Labels nest.
+    ///
+    /// ```no_run
+    /// # use oclave::{Graph, Queue, Result};
+    /// # fn library_that_uses(_: &Queue) -> Result<()> { Ok(()) }
+    /// # fn f(queue: &Queue, graph: &Graph) -> Result<()> {
+    /// let recording = graph.record(queue)?;
+    /// queue.label("library", || library_that_uses(queue))?;
+    /// recording.end();
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn label<R>(&self, label: impl Into<Arc<str>>, run: impl FnOnce() -> R) -> R {
+        command::labelled(command::Labelled::Queue(self.recording().id()), label.into(), run)
+    }
+
     /// What every command waits for.
     pub(crate) fn dependencies(&self) -> &[Event] {
         self.dependencies.events()
@@ -231,6 +250,34 @@ impl Queue {
         command::prepare(self, call)
     }
 
+    /// The size of work-groups that the driver would choose for a launch whose range does not say one.
+    /// `None` where the driver does not tell ([`Capabilities::suggested_group_sizes`](crate::Capabilities::suggested_group_sizes)),
+    /// and for an empty range. Where the range or the kernel says a size, it is that one.
+    ///
+    /// It is good for memory that depends on the number of groups. Launches that give no size get the
+    /// driver's own choice anyway.
+    ///
+    /// ```no_run
+    /// # use oclave::{KernelCall, NdRange, Queue, Range, Result};
+    /// # fn f(queue: &Queue, call: KernelCall) -> Result<()> {
+    /// let group = queue.suggested_group_size(4096, &call)?.unwrap_or(Range::d1(64));
+    /// queue.parallel_for(NdRange::new(4096, group), call)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Queue::parallel_for`].
+    pub fn suggested_group_size(&self, range: impl LaunchRange, call: &KernelCall) -> Result<Option<Range>> {
+        let range = range.nd_range();
+        let suggested = command::suggested_group_size(self, &range, call)?;
+        Ok(suggested.map(|[x, y, z]| match range.global().dimensions() {
+            1 => Range::d1(x),
+            2 => Range::d2(x, y),
+            _ => Range::d3(x, y, z),
+        }))
+    }
+
     /// Runs a kernel with one work-item.
     ///
     /// # Errors
@@ -249,8 +296,10 @@ impl Queue {
     /// [`Invalid`](crate::ErrorKind::Invalid) when the queue is of another context or device than
     /// the graph, or the host is accessing memory that the graph uses. An error that names the node
     /// when the driver refuses it.
-    pub fn submit_graph(&self, graph: &ExecutableGraph) -> Result<Event> {
-        self.submit(Command::graph(graph))
+    ///
+    /// [`ExecutableGraph::with`](crate::ExecutableGraph::with) gives a submission events from outside.
+    pub fn submit_graph(&self, graph: impl GraphSource) -> Result<Event> {
+        self.submit(graph.into())
     }
 
     /// A command that does nothing, and that is complete when everything before it is, or the
@@ -287,6 +336,11 @@ impl Queue {
     /// commands. [`Invalid`](crate::ErrorKind::Invalid) inside a host task, when the queue waits
     /// for that task.
     pub fn wait(&self) -> Result<()> {
+        if let Some(recorder) = self.recording().recorder()
+            && let Some(recorded) = recorder.wait_recorded(Waited::Queue(self.recording().id()))
+        {
+            return recorded;
+        }
         self.refuse_recording("waiting")?;
         for promise in self.order().held() {
             promise.wait_known()?;
@@ -326,7 +380,7 @@ impl Queue {
         match self.recording().recorder() {
             None => Ok(()),
             Some(_) => Err(Error::invalid(format!("{what}, on a queue that records to a graph"))
-                .remedy("end the recording first; copies that own their host memory can be recorded: `Command::write`, `Command::read`")),
+                .remedy("end the recording first; copies that own their host memory can be recorded: `Command::write`, `Command::read`; waits can be barriers: `Graph::builder(..).waits(..)`")),
         }
     }
 }

@@ -64,7 +64,21 @@ pub(crate) fn when_ended(event: &Event, then: impl FnOnce(Result<()>) + Send + '
     }
 }
 
-/// The same of an event from outside.
+/// As [`when_ended`], but on the thread that gets to know, which may be one of the driver's. There,
+/// nothing may call OpenCL, and [`Ended`] must not be dropped: [`dispose`] does that.
+pub(crate) fn when_told(event: &Event, then: impl FnOnce(Ended) + Send + 'static) {
+    if let Err(then) = event.when_ended(Box::new(then)) {
+        let event = event.clone();
+        watch(move || event.outcome(), move |outcome| then(Ended::Seen(outcome)));
+    }
+}
+
+/// Drops what a callback was told, on the thread.
+pub(crate) fn dispose(ended: Ended) {
+    post(move || drop(ended));
+}
+
+/// The same as [`when_ended`] of an event from outside.
 pub(crate) fn when_raw_ended(event: RawEvent, then: impl FnOnce(Result<()>) + Send + 'static) {
     let then = Box::new(move |ended: Ended| post(move || then(ended.outcome())));
     if let Err(then) = event.when_ended(then) {

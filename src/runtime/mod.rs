@@ -13,7 +13,7 @@ mod exit;
 mod pool;
 mod watch;
 
-pub(crate) use dispatch::{start, when_ended, when_raw_ended};
+pub(crate) use dispatch::{dispose, start, when_ended, when_raw_ended, when_told};
 pub(crate) use exit::{Counted, is_exiting, prepare as prepare_exit, stop_if_exiting};
 pub(crate) use pool::{blocking, in_host_task, spawn};
 pub(crate) use watch::watch;

@@ -237,7 +237,7 @@ pub(crate) fn graph_devices() -> Vec<Device> {
     let device = context.device();
     let mut devices = vec![device.clone()];
     if device.capabilities().command_buffer.is_some() {
-        let masks = [Mask::COMMAND_BUFFER, Mask::SIMULTANEOUS_USE, Mask::OUT_OF_ORDER];
+        let masks = [Mask::COMMAND_BUFFER, Mask::SIMULTANEOUS_USE, Mask::UNORDERED_USE, Mask::OUT_OF_ORDER];
         devices.extend(masks.map(|mask| device.masked(mask)));
     }
     devices

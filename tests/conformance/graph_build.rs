@@ -269,7 +269,14 @@ fn g_prt_001_dot() {
         }
         assert!(!dot.contains("argument"), "{dot}");
         let verbose = graph.to_dot(Detail::Verbose);
-        for detail in ["argument 0: 2.5", "argument 1: 0x", "8 work-items", "from 0x", "to 0x", "value 1.5"] {
+        for detail in [
+            "argument 0 (`alpha`): 2.5",
+            "argument 1 (`x`): 0x",
+            "8 work-items",
+            "from 0x",
+            "to 0x",
+            "value 1.5",
+        ] {
             assert!(verbose.contains(detail), "{verbose}");
         }
     }

@@ -267,8 +267,10 @@ fn g_clb_003_again_while_it_is_pending() {
     if !Graph::support(&device).command_buffers {
         skip!("no command buffers");
     }
-    // With and without the flag that says that a buffer may be enqueued while it is pending.
-    for device in [device.clone(), device.masked(Mask::SIMULTANEOUS_USE)] {
+    // With and without the flag that says that a buffer may be enqueued while it is pending, and by the
+    // rule of version 1.0.
+    for mask in [Mask::empty(), Mask::SIMULTANEOUS_USE, Mask::UNORDERED_USE] {
+        let device = device.masked(mask);
         let context = Context::new(&device).unwrap();
         let values = context.alloc_device::<u32>(8).unwrap();
         let graph = Graph::new(&context, &device).unwrap();
@@ -290,6 +292,36 @@ fn g_clb_003_again_while_it_is_pending() {
         out_of_order.wait().unwrap();
         assert_eq!(in_order.read(&values).unwrap()[0], 8, "{:?}", device.mask());
     }
+}
+
+/// By the rule of version 1.0, the driver keeps two replays apart, and the host does not wait.
+#[test]
+fn g_clb_003_without_a_wait_of_the_host() {
+    let Some(device) = super::support::device() else { return };
+    if !device.capabilities().command_buffer.is_some_and(|support| support.simultaneous_use) {
+        skip!("no command buffers that may be enqueued while they are pending");
+    }
+    let waits = |mask| {
+        let context = Context::new(&device.masked(mask)).unwrap();
+        let values = context.alloc_device::<u32>(8).unwrap();
+        let graph = Graph::new(&context, context.device()).unwrap();
+        graph.add(Command::single_task(buffers::advance_late(&values, 500_000, 1))).unwrap();
+        let executable = graph.finalizer().strategy(ReplayStrategy::CommandBuffer).finalize().unwrap();
+        let queues = [Queue::new(&context).unwrap(), Queue::new(&context).unwrap()];
+        queues[0].fill(&values, 0).unwrap().wait().unwrap();
+        queues[0].submit_graph(&executable).unwrap().wait().unwrap();
+        let session = Session::start();
+        for round in 0..6 {
+            queues[round % 2].submit_graph(&executable).unwrap();
+        }
+        let waits = session.count("clWaitForEvents");
+        drop(session);
+        queues.iter().for_each(|queue| queue.wait().unwrap());
+        assert_eq!(queues[0].read(&values).unwrap()[0], 7);
+        waits
+    };
+    assert_eq!((waits(Mask::empty()), waits(Mask::UNORDERED_USE)), (0, 0));
+    assert_ne!(waits(Mask::SIMULTANEOUS_USE), 0, "without either rule the host waits");
 }
 
 #[test]

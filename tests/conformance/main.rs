@@ -13,6 +13,10 @@ mod support;
 
 mod device_globals;
 mod device_globals_host;
+mod foreign_async;
+mod foreign_events;
+mod foreign_names;
+mod foreign_waits;
 mod graph_buffer_runs;
 mod graph_buffers;
 mod graph_build;
@@ -55,7 +59,10 @@ fn every_line_of_the_scenario_list_is_well_formed() {
         let (id, feature, applies) = (words.next().unwrap(), words.next().unwrap(), words.next().unwrap());
         let mut parts = id.split('-');
         assert!(
-            matches!(parts.next(), Some("G" | "CF" | "DG" | "VF" | "ID" | "IMG" | "PRT")),
+            matches!(
+                parts.next(),
+                Some("G" | "CF" | "DG" | "VF" | "ID" | "IMG" | "PRT" | "ASY" | "LBL" | "EXT")
+            ),
             "unknown group in {line:?}"
         );
         assert!(
@@ -71,6 +78,7 @@ fn every_line_of_the_scenario_list_is_well_formed() {
             "control-flow",
             "images",
             "printf",
+            "foreign",
         ];
         assert!(features.contains(&feature), "unknown feature in {line:?}");
         assert!(matches!(applies, "yes" | "no"), "neither yes nor no in {line:?}");

@@ -38,6 +38,13 @@ pub(crate) const CAPABILITIES: &[Row] = &[
         Some(version) => version.to_string(),
         None => "no".into(),
     }),
+    ("UUID", |device| match device.capabilities().uuid {
+        Some(uuid) => uuid_text(&uuid),
+        None => "unknown".into(),
+    }),
+    ("suggested groups", |device| {
+        if device.capabilities().suggested_group_sizes { "yes" } else { "no" }.into()
+    }),
     ("command buffers", |device| command_buffers(device.capabilities())),
     ("mutable dispatch", |device| match device.capabilities().mutable_dispatch {
         Some(mutable) => {
@@ -208,6 +215,18 @@ fn or_unknown(text: String) -> String {
     if text.is_empty() { "unknown".into() } else { text }
 }
 
+/// As Vulkan's tools write it.
+fn uuid_text(uuid: &[u8; 16]) -> String {
+    let mut text = String::new();
+    for (at, byte) in uuid.iter().enumerate() {
+        if matches!(at, 4 | 6 | 8 | 10) {
+            text.push('-');
+        }
+        text.push_str(&format!("{byte:02x}"));
+    }
+    text
+}
+
 fn spirv(capabilities: &Capabilities) -> String {
     let versions: Vec<String> = capabilities.spirv_versions.iter().map(ToString::to_string).collect();
     if versions.is_empty() { "none".into() } else { versions.join(", ") }
@@ -234,6 +253,7 @@ fn command_buffers(capabilities: &Capabilities) -> String {
         Some(support) => {
             let what = words(&[
                 (support.simultaneous_use, "simultaneous use"),
+                (support.ordered_use && !support.simultaneous_use, "use in order while pending"),
                 (support.out_of_order, "out of order"),
                 (support.multiple_queues, "several queues"),
                 (support.printf, "printf"),

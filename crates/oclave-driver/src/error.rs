@@ -132,6 +132,9 @@ pub trait MakeError: Sized {
     /// Puts a place in front of those already known (`kernel `saxpy``, `argument 1 (`x`)`).
     fn at(self, place: impl Into<String>) -> Self;
 
+    /// Puts other places in the place of those already known.
+    fn map_places(self, map: impl Fn(String) -> String) -> Self;
+
     /// What the user can do.
     fn remedy(self, remedy: impl Into<String>) -> Self;
 
@@ -201,6 +204,11 @@ impl MakeError for Error {
 
     fn at(mut self, place: impl Into<String>) -> Self {
         self.0.place.insert(0, place.into());
+        self
+    }
+
+    fn map_places(mut self, map: impl Fn(String) -> String) -> Self {
+        self.0.place = self.0.place.into_iter().map(map).collect();
         self
     }
 

@@ -177,8 +177,8 @@ impl<T: 'static> Local<T> {
     /// Room for `len` elements of `T` per work-group.
     ///
     /// More than the device has is an error of kind
-    /// [`KernelArgument`](crate::ErrorKind::KernelArgument) at launch; so is none at all, as OpenCL
-    /// has no empty local memory.
+    /// [`KernelArgument`](crate::ErrorKind::KernelArgument) at launch. None at all is accepted on every
+    /// device, as in OpenCL 3.1; the kernel must not access it.
     pub const fn new(len: usize) -> Self {
         Self { len, ty: PhantomData }
     }

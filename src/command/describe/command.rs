@@ -6,7 +6,9 @@ use super::argument::Value;
 use super::call::KernelCall;
 use super::control::ControlFlow;
 use super::graph::GraphCommand;
+use super::name::Name;
 use super::native::NativeCommand;
+use super::outside::Outside;
 use super::place::{CopyFrom, CopyTo, Memory, Place};
 use super::task::{HostTask, TaskResult};
 use crate::driver::host::{HostSink, HostSource};
@@ -38,23 +40,49 @@ use crate::{Event, Handles, LaunchRange, NdRange, Range, TaskAccess};
 pub struct Command {
     kind: CommandKind,
     after: Vec<Event>,
+    name: Option<Name>,
 }
 
 /// What a command does, with what it does it to.
 #[derive(Clone, Debug)]
 pub(crate) enum CommandKind {
-    Kernel { range: NdRange, call: KernelCall },
-    Copy { from: Place, to: Place },
-    Write { from: HostSource, to: Place },
-    Read { from: Place, to: HostSink },
-    Fill { to: Place, pattern: Value },
-    Memset { to: Place, byte: u8 },
-    Prefetch { memory: Place },
-    Advise { memory: Place, advice: Advice },
+    Kernel {
+        range: NdRange,
+        call: KernelCall,
+    },
+    Copy {
+        from: Place,
+        to: Place,
+    },
+    Write {
+        from: HostSource,
+        to: Place,
+    },
+    Read {
+        from: Place,
+        to: HostSink,
+    },
+    Fill {
+        to: Place,
+        pattern: Value,
+    },
+    Memset {
+        to: Place,
+        byte: u8,
+    },
+    Prefetch {
+        memory: Place,
+    },
+    Advise {
+        memory: Place,
+        advice: Advice,
+    },
     HostTask(HostTask),
     Native(NativeCommand),
     Graph(Arc<dyn GraphCommand>),
     Control(Box<ControlFlow>),
+    /// Of graphs only.
+    External(Outside),
     Marker,
     Barrier,
     Empty,
@@ -76,7 +104,7 @@ pub enum Advice {
 
 impl Command {
     fn new(kind: CommandKind) -> Self {
-        Self { kind, after: Vec::new() }
+        Self { kind, after: Vec::new(), name: None }
     }
 
     /// Runs a kernel over a range: a number of work-items (`1000`, [`Range`], `[640, 480]`) or an
@@ -276,13 +304,39 @@ impl Command {
         self
     }
 
+    /// Gives it a name, which errors, drawings, timelines and traces show.
+    ///
+    /// Names need not differ. Labels come before them: see [`Graph::label`](crate::Graph::label) and
+    /// [`Queue::label`](crate::Queue::label).
+    ///
+    /// ```no_run
+    /// # use oclave::{Command, Graph, Result, UsmSlice};
+    /// # fn f(graph: &Graph, x: &UsmSlice<f32>) -> Result<()> {
+    /// let node = graph.label("solve", || graph.add(Command::fill(x, 0.0).named("clear")))?;
+    /// assert_eq!(node.name().as_deref(), Some("solve/clear"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn named(self, name: impl Into<Arc<str>>) -> Self {
+        self.with_name(Some(name.into()))
+    }
+
+    pub(crate) fn with_name(self, name: Option<Name>) -> Self {
+        Self { name, ..self }
+    }
+
+    /// The name that it was given.
+    pub(crate) fn name(&self) -> Option<&Name> {
+        self.name.as_ref()
+    }
+
     /// The events that it waits for.
     pub(crate) fn dependencies(&self) -> &[Event] {
         &self.after
     }
 
     pub(crate) fn from_parts(kind: CommandKind, after: Vec<Event>) -> Self {
-        Self { kind, after }
+        Self { kind, after, name: None }
     }
 
     /// What it does, and the events that it waits for.
@@ -319,6 +373,7 @@ impl CommandKind {
             | Self::Native(_)
             | Self::Graph(_)
             | Self::Control(_)
+            | Self::External(_)
             | Self::Marker
             | Self::Barrier
             | Self::Empty => [None, None],

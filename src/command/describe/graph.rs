@@ -16,6 +16,9 @@ pub(crate) trait GraphCommand: Any + fmt::Debug + Send + Sync {
     /// A number that no other executable graph of the process has, or had.
     fn id(&self) -> u64;
 
+    /// Whether it is a submission with events of its own, which cannot be a node.
+    fn is_bound(&self) -> bool;
+
     /// What its commands do to parts of buffers.
     fn requirements(&self) -> Vec<Arc<Requirement>>;
 

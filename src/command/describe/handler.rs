@@ -1,6 +1,7 @@
 //! Command groups in SYCL's form: a closure that describes one action and what it waits for.
 
 use super::command::{Command, CommandKind};
+use super::name::Name;
 use crate::MakeError as _;
 use crate::{Error, Event, Handles, Result};
 
@@ -9,6 +10,7 @@ use crate::{Error, Event, Handles, Result};
 #[derive(Debug, Default)]
 pub struct Handler {
     action: Option<CommandKind>,
+    name: Option<Name>,
     actions: usize,
     after: Vec<Event>,
 }
@@ -22,6 +24,7 @@ impl Handler {
     /// The action: a command, the dependencies of which join those given here. A command group has
     /// one.
     pub fn run(&mut self, command: Command) {
+        self.name = command.name().cloned();
         let (kind, after) = command.into_parts();
         self.action = Some(kind);
         self.actions += 1;
@@ -37,7 +40,7 @@ impl Handler {
             return Err(Error::invalid(format!("a command group with {} actions", self.actions))
                 .remedy("submit a command group for each"));
         }
-        Ok(Command::from_parts(self.action.unwrap_or(CommandKind::Empty), self.after))
+        Ok(Command::from_parts(self.action.unwrap_or(CommandKind::Empty), self.after).with_name(self.name))
     }
 }
 

@@ -4,8 +4,8 @@
 //! place.rs      what commands read and write, as users name it
 //! argument.rs   arguments of kernels; parameter.rs values of graphs that they follow
 //! passed.rs     what can be passed for a parameter; call.rs a kernel with its arguments
-//! task.rs, native.rs, graph.rs   other things that commands do; control.rs loops and conditions
-//! command.rs    Command; handler.rs in SYCL's form
+//! task.rs, native.rs, graph.rs, outside.rs   other things that commands do; control.rs loops and conditions
+//! command.rs    Command; handler.rs in SYCL's form; name.rs what it is called
 //! compare.rs    how two commands differ; follow.rs what of them follows parameters
 //! ```
 
@@ -17,7 +17,9 @@ pub(super) mod control;
 pub(super) mod follow;
 pub(super) mod graph;
 pub(super) mod handler;
+pub(super) mod name;
 pub(super) mod native;
+pub(super) mod outside;
 pub(super) mod parameter;
 pub(super) mod passed;
 pub(super) mod place;

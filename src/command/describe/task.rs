@@ -5,6 +5,7 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use super::name::{Name, node_place};
 use crate::MakeError as _;
 use crate::memory::buffer::{Requirement, TaskAccess};
 use crate::{Context, Error, ErrorKind, Result};
@@ -22,6 +23,8 @@ pub(crate) struct HostTask {
     uses: Vec<Arc<Requirement>>,
     /// The graph and the node whose command it is, for errors.
     node: Option<(u64, u32)>,
+    /// What it is called, for errors.
+    name: Option<Name>,
 }
 
 /// What the closure of a host task may return: `()`, or a `Result<(), E>`.
@@ -65,17 +68,22 @@ impl HostTask {
             task(S::views(&mut data)).into_result()?;
             accessors.close(context, &data)
         };
-        Self { task: Arc::new(task), uses, node: None }
+        Self { task: Arc::new(task), uses, node: None, name: None }
     }
 
     /// A task of the library itself.
     pub(crate) fn of(task: impl Fn() -> Result<()> + Send + Sync + 'static) -> Self {
-        Self { task: Arc::new(move |_| task()), uses: Vec::new(), node: None }
+        Self { task: Arc::new(move |_| task()), uses: Vec::new(), node: None, name: None }
     }
 
     /// The same, with the graph and node that its errors name.
-    pub(crate) fn of_node(&self, graph: u64, node: u32) -> Self {
-        Self { node: Some((graph, node)), ..self.clone() }
+    pub(crate) fn of_node(&self, graph: u64, node: u32, name: Option<&Name>) -> Self {
+        Self { node: Some((graph, node)), name: name.cloned(), ..self.clone() }
+    }
+
+    /// The same, with the name that its errors show.
+    pub(in crate::command) fn with_name(self, name: Option<Name>) -> Self {
+        Self { name, ..self }
     }
 
     /// The parts of buffers that it uses.
@@ -104,8 +112,13 @@ impl HostTask {
     /// Calls the closure, with its parts as they are in a context. A panic is an error.
     pub(crate) fn run(&self, context: &Context) -> Result<()> {
         caught(TASK, || (self.task)(context)).map_err(|error| match self.node {
-            Some((graph, node)) => error.at(format!("node {node}")).at(format!("graph {graph}")),
-            None => error,
+            Some((graph, node)) => {
+                error.at(node_place(node, self.name.as_ref())).at(format!("graph {graph}"))
+            }
+            None => match &self.name {
+                Some(name) => error.at(format!("command `{name}`")),
+                None => error,
+            },
         })
     }
 }

@@ -73,7 +73,9 @@ impl CommandKind {
                     _ => Form::Other("no copy and no fill"),
                 }
             }
-            Self::Advise { .. } | Self::Marker | Self::Barrier | Self::Empty => Form::Nothing,
+            Self::Advise { .. } | Self::External(_) | Self::Marker | Self::Barrier | Self::Empty => {
+                Form::Nothing
+            }
             Self::Write { .. } | Self::Read { .. } => Form::Other("a copy from or to memory of the host"),
             Self::Prefetch { .. } => Form::Other("a prefetch"),
             Self::HostTask(_) => Form::Other("a host task"),

@@ -122,7 +122,7 @@ impl CommandKind {
             }
             Self::Marker => PreparedCommand::Marker,
             Self::Barrier => PreparedCommand::Barrier,
-            Self::Empty => PreparedCommand::Empty,
+            Self::Empty | Self::External(_) => PreparedCommand::Empty,
         })
     }
 }

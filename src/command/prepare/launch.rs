@@ -98,6 +98,26 @@ pub(crate) fn prepare_kernel(queue: &Queue, call: &KernelCall) -> Result<()> {
     found.map(drop).map_err(|error| named(error, call.kernel_name()))
 }
 
+/// The work-groups that the driver would choose for a launch; `None` where it does not say, and where
+/// nothing runs.
+pub(crate) fn suggested_group_size(
+    queue: &Queue,
+    range: &NdRange,
+    call: &KernelCall,
+) -> Result<Option<[usize; 3]>> {
+    let PreparedKernel { kernel, arguments, size } = prepare(queue, range, call.clone())?;
+    let Some(size) = size else { return Ok(None) };
+    if size.local.is_some() {
+        return Ok(size.local);
+    }
+    if !queue.device().capabilities().suggested_group_sizes {
+        return Ok(None);
+    }
+    let arguments = arguments.iter().map(|each| argument(each, false));
+    let suggested = kernel.lock().suggested_group_size(queue.driver(), arguments, &size);
+    suggested.map(Some).map_err(|error| named(error, call.kernel_name()))
+}
+
 /// The kernel of a call, whose arguments it takes. `apart`: no image may be given twice if the kernel
 /// writes it.
 #[inline(always)]
@@ -188,13 +208,8 @@ fn check_objects(context: &Context, call: &KernelCall) -> Result<()> {
 
 fn check_local_memory(device: &Device, call: &KernelCall) -> Result<()> {
     let mut total = 0_u64;
-    for (index, argument) in call.arguments().iter().enumerate() {
+    for argument in call.arguments() {
         let Argument::Local { size_bytes, .. } = argument else { continue };
-        if *size_bytes == 0 {
-            return Err(Error::new(ErrorKind::KernelArgument, "local memory of no bytes")
-                .at(format!("argument {index}"))
-                .remedy("OpenCL has no empty local memory: give it one element"));
-        }
         total = total.saturating_add(*size_bytes as u64);
     }
     if total == 0 {

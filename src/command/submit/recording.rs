@@ -29,10 +29,11 @@ pub(crate) struct Recording {
     /// Never given out again.
     id: u64,
     active: AtomicBool,
-    recorder: Mutex<Option<Weak<dyn Recorder>>>,
+    /// The innermost last: a recording inside of another one hides it until it ends.
+    recorders: Mutex<Vec<Weak<dyn Recorder>>>,
 }
 
-/// The queue records into something else.
+/// The queue records into something else, inside of a recording into this.
 #[derive(Debug)]
 pub(crate) struct RecordsElsewhere;
 
@@ -40,7 +41,7 @@ impl Default for Recording {
     fn default() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        Self { id, active: AtomicBool::new(false), recorder: Mutex::new(None) }
+        Self { id, active: AtomicBool::new(false), recorders: Mutex::new(Vec::new()) }
     }
 }
 
@@ -52,28 +53,27 @@ impl Recording {
 
     /// Begins to record. Whether that changed anything.
     pub(crate) fn begin(&self, recorder: &Weak<dyn Recorder>) -> Result<bool, RecordsElsewhere> {
-        let mut place = self.lock();
-        match &*place {
-            Some(present) if present.ptr_eq(recorder) => Ok(false),
-            // A recorder that is gone records no more.
-            Some(present) if present.strong_count() > 0 => Err(RecordsElsewhere),
-            _ => {
-                *place = Some(Weak::clone(recorder));
-                self.active.store(true, Ordering::Release);
-                Ok(true)
-            }
+        let mut recorders = self.lock();
+        // A recorder that is gone records no more.
+        recorders.retain(|present| present.strong_count() > 0);
+        if recorders.last().is_some_and(|present| present.ptr_eq(recorder)) {
+            return Ok(false);
         }
+        if recorders.iter().any(|present| present.ptr_eq(recorder)) {
+            return Err(RecordsElsewhere);
+        }
+        recorders.push(Weak::clone(recorder));
+        self.active.store(true, Ordering::Release);
+        Ok(true)
     }
 
     /// Ends to record into this. Whether it did.
     pub(crate) fn end(&self, recorder: &Weak<dyn Recorder>) -> bool {
-        let mut place = self.lock();
-        let ours = place.as_ref().is_some_and(|present| present.ptr_eq(recorder));
-        if ours {
-            *place = None;
-            self.active.store(false, Ordering::Release);
-        }
-        ours
+        let mut recorders = self.lock();
+        let before = recorders.len();
+        recorders.retain(|present| !present.ptr_eq(recorder));
+        self.active.store(!recorders.is_empty(), Ordering::Release);
+        recorders.len() != before
     }
 
     /// Whether the queue may record.
@@ -90,10 +90,11 @@ impl Recording {
 
     #[cold]
     fn active_recorder(&self) -> Option<Arc<dyn Recorder>> {
-        self.lock().as_ref()?.upgrade()
+        // One that is gone hides nothing.
+        self.lock().iter().rev().find_map(Weak::upgrade)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<Weak<dyn Recorder>>> {
-        self.recorder.lock()
+    fn lock(&self) -> MutexGuard<'_, Vec<Weak<dyn Recorder>>> {
+        self.recorders.lock()
     }
 }

@@ -9,6 +9,7 @@ use crate::command::describe::argument::Value;
 use crate::command::describe::call::KernelCall;
 use crate::command::describe::command::{Command, CommandKind};
 use crate::command::describe::compare::is_plain;
+use crate::command::describe::name::{Labelled, Name, full_name};
 use crate::command::describe::task::HostTask;
 use crate::command::prepare::launch;
 use crate::command::prepare::prepared::PreparedCommand;
@@ -22,7 +23,23 @@ use crate::{Error, Event, NdRange, Queue, Result, runtime};
 
 /// Gives a command to what records the queue, or puts it on the queue.
 pub(crate) fn submit(queue: &Queue, command: Command) -> Result<Event> {
+    let own = command.name().cloned();
     submit_after(queue, command, queue.dependencies())
+        .map_err(|error| with_name(error, name_on(queue, own.as_ref())))
+}
+
+/// What a command is called that is put on a queue: its own name, in the labels of the queue.
+fn name_on(queue: &Queue, own: Option<&Name>) -> Option<Name> {
+    full_name(own, |whose| whose == Labelled::Queue(queue.recording().id()))
+}
+
+/// Names a command in an error.
+#[cold]
+fn with_name(error: Error, name: Option<Name>) -> Error {
+    match name {
+        Some(name) => error.at(format!("command `{name}`")),
+        None => error,
+    }
 }
 
 /// Whether [`submit_direct`] can launch a kernel. Nothing must record or defer it, submissions must
@@ -49,7 +66,7 @@ pub(crate) fn submit_direct(queue: &Queue, range: &NdRange, call: &KernelCall) -
 #[cold]
 fn submit_if_busy(queue: &Queue, range: &NdRange, call: &KernelCall, error: Error) -> Result<Event> {
     if !error.is_busy_in_task() {
-        return Err(error);
+        return Err(with_name(error, name_on(queue, None)));
     }
     submit(queue, Command::parallel_for(*range, call.clone()))
 }
@@ -62,8 +79,14 @@ fn submit_after(queue: &Queue, command: Command, after: &[Event]) -> Result<Even
             Err(command) => submit_after(queue, command, &[]),
         };
     }
-    let (kind, own) = command.into_parts();
+    let name = command.name().cloned();
+    let (mut kind, own) = command.into_parts();
     kind.check_bindings(None)?;
+    if let CommandKind::HostTask(task) = &mut kind
+        && let Some(name) = name_on(queue, name.as_ref())
+    {
+        *task = task.clone().with_name(Some(name));
+    }
     if let CommandKind::Kernel { range, call } = &kind {
         let after = own.iter().chain(after);
         if goes_at_once(queue, call, after.clone()) {

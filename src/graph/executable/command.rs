@@ -32,6 +32,10 @@ impl GraphCommand for Inner {
         self.id()
     }
 
+    fn is_bound(&self) -> bool {
+        false
+    }
+
     fn requirements(&self) -> Vec<Arc<Requirement>> {
         self.prepared().requirements.clone()
     }
@@ -47,7 +51,7 @@ impl GraphCommand for Inner {
     }
 
     fn submit(self: Arc<Self>, queue: &Queue, after: &[&Event], behind: &[&Event]) -> Result<Event> {
-        ExecutableGraph::from_inner(self).submit(queue, after.iter().copied(), behind)
+        ExecutableGraph::from_inner(self).submit(queue, after.iter().copied(), behind, &[])
     }
 
     fn part_memory(self: Arc<Self>, part: usize) -> Vec<Arc<Allocation>> {

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use super::handle::ExecutableGraph;
 use crate::MakeError as _;
 use crate::command::{
-    CommandKind, ControlFlow, ControlKind, ControlValue, GraphCommand, GraphPart, PreparedCommand,
+    CommandKind, ControlFlow, ControlKind, ControlValue, GraphCommand, GraphPart, Outside, PreparedCommand,
     RunControl, Scalar, Then, submit_prepared,
 };
 use crate::driver::hook;
@@ -74,6 +74,9 @@ impl ExecutableGraph {
         for index in 0..layout.partitions.len() {
             let part = match self.part_of(index) {
                 Some(PartOf::Host(task)) => TicketPart::Host(task),
+                Some(PartOf::External(_)) => {
+                    return Err(Error::bug("a body waits for an event from outside"));
+                }
                 Some(PartOf::Control(flow)) => match self.short_flow(index)? {
                     Some(tasks) => TicketPart::Short(tasks),
                     None => TicketPart::Control(self.control_run(index, &flow, cancelled)?),
@@ -97,9 +100,11 @@ impl ExecutableGraph {
         let command = prepared.commands.get(node)?;
         match &**command {
             CommandKind::HostTask(task) => {
-                Some(PartOf::Host(task.of_node(layout.graph, layout.flat.origin(node))))
+                let name = layout.names.of(&layout.flat, node);
+                Some(PartOf::Host(task.of_node(layout.graph, layout.flat.origin(node), name)))
             }
             CommandKind::Control(flow) => Some(PartOf::Control(flow.clone())),
+            CommandKind::External(external) => Some(PartOf::External(external.clone())),
             _ => None,
         }
     }
@@ -231,6 +236,7 @@ impl ExecutableGraph {
 pub(super) enum PartOf {
     Host(crate::command::HostTask),
     Control(Box<ControlFlow>),
+    External(Outside),
 }
 
 impl Ticket {
@@ -252,8 +258,8 @@ impl Ticket {
     /// Puts it on a queue, after an event. Gives the events of its partitions to `events`.
     fn submit(&self, lane: &Queue, after: Option<&Event>, events: &mut Vec<Event>) -> Result<()> {
         let begin: Vec<Event> = after.into_iter().cloned().collect();
-        self.graph.put_parts_by(lane, &begin, &[], None, events, |index| {
-            Ok(match self.parts.get(index) {
+        self.graph.put_parts_by(lane, (&begin, &[]), None, events, |index| {
+            let part = match self.parts.get(index) {
                 Some(TicketPart::Device(Some(number))) => {
                     let graph = Arc::clone(self.graph.inner()) as Arc<dyn GraphCommand>;
                     PreparedCommand::Part(GraphPart::again(graph, index, *number))
@@ -265,7 +271,8 @@ impl Ticket {
                 }
                 Some(TicketPart::Short(tasks)) => tasks.launch(),
                 None => PreparedCommand::Empty,
-            })
+            };
+            Ok((part, None))
         })
     }
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::layout::Layout;
+use super::names::Names;
 use super::prepared::Prepared;
 use crate::MakeError as _;
 use crate::command::{CommandKind, ControlBody, GraphCommand};
@@ -15,7 +16,7 @@ use crate::dag::NodeId;
 use crate::driver::sync::{Mutex, MutexGuard};
 use crate::graph::exec::options::{Options, ReplayStrategy};
 use crate::graph::model::dynamics::{Changes, Dynamics};
-use crate::graph::model::snapshot::Frozen;
+use crate::graph::model::snapshot::{External, Frozen};
 use crate::graph::plan::flatten::SubGraph;
 use crate::{Context, Device, Error, Event, Node, Result};
 
@@ -80,7 +81,15 @@ impl ExecutableGraph {
             let sub = subs.get(&node).ok_or_else(|| no_sub_graph(node))?;
             Ok(SubGraph { flat: &sub.layout().flat, commands: sub.commands() })
         };
-        let (layout, commands) = Layout::new(&frozen, options, sub_graph)?;
+        let (mut layout, commands) = Layout::new(&frozen, options, sub_graph)?;
+        layout.names = Names::new(&frozen, &layout.flat, |node| {
+            let sub = subs.get(&node)?.layout();
+            Some((&sub.flat, &sub.names))
+        });
+        for (node, sub) in &subs {
+            let inside = sub.layout().externals.iter().cloned();
+            layout.externals.extend(inside.map(|external| External { node: *node as u32, ..external }));
+        }
         let prepared = Prepared::new(&layout, commands, frozen)?;
         let graph = Self(Arc::new(Inner {
             id: NEXT.fetch_add(1, Ordering::Relaxed),

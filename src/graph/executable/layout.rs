@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use super::handle::ExecutableGraph;
+use super::names::Names;
 use crate::MakeError as _;
 use crate::command::CommandKind;
 use crate::graph::exec::options::Options;
 use crate::graph::exec::prepare::Source;
 use crate::graph::model::control;
-use crate::graph::model::snapshot::Frozen;
+use crate::graph::model::snapshot::{External, Frozen};
 use crate::graph::plan::commands::Commands;
 use crate::graph::plan::flatten::{Flat, SubGraph, flatten};
 use crate::graph::plan::partition::{Partition, partition};
@@ -22,6 +23,9 @@ pub(in crate::graph) struct Layout {
     pub(in crate::graph) queue: Queue,
     pub(in crate::graph) options: Options,
     pub(in crate::graph) flat: Flat,
+    pub(in crate::graph) names: Names,
+    /// The events from outside, those of sub-graphs included.
+    pub(in crate::graph) externals: Vec<External>,
     pub(in crate::graph) partitions: Vec<Partition>,
     /// By partition: the bodies of a loop or a condition.
     pub(in crate::graph) bodies: Vec<Vec<ExecutableGraph>>,
@@ -50,7 +54,17 @@ impl Layout {
             bodies.map_err(|error| error.at(format!("{} node {}", flow.name(), flat.origin(node as usize))))
         };
         let bodies = partitions.iter().map(bodies).collect::<Result<_>>()?;
-        Ok((Self { graph: frozen.graph, queue, options, flat, partitions, bodies }, commands))
+        let layout = Self {
+            graph: frozen.graph,
+            queue,
+            options,
+            flat,
+            names: Names::default(),
+            externals: frozen.externals.clone(),
+            partitions,
+            bodies,
+        };
+        Ok((layout, commands))
     }
 
     /// The nodes of a partition, to be prepared.
@@ -67,6 +81,6 @@ impl Layout {
 
     /// Names the graph in an error.
     pub(in crate::graph) fn at(&self, error: Error) -> Error {
-        error.at(format!("graph {}", self.graph))
+        self.names.in_error(error).at(format!("graph {}", self.graph))
     }
 }

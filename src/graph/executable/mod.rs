@@ -2,19 +2,21 @@
 //!
 //! ```text
 //! handle.rs     ExecutableGraph; what its handles share, and the order of the locks
-//! layout.rs     what of it never changes
+//! layout.rs     what of it never changes; names.rs what its nodes are called
 //! prepared.rs   what of it changes: one value behind one lock; part.rs a partition of it
 //! versions.rs   what deferred submissions must not see
 //! finalizer.rs  how a graph becomes executable
-//! submit.rs     how it is submitted; command.rs as a command
+//! submit.rs     how it is submitted; command.rs as a command; bound.rs with events from outside
 //! control.rs    loops and conditions that the host decides
 //! ```
 
+pub(super) mod bound;
 mod command;
 mod control;
 pub(super) mod finalizer;
 pub(super) mod handle;
 pub(super) mod layout;
+pub(super) mod names;
 pub(super) mod part;
 pub(super) mod prepared;
 mod submit;

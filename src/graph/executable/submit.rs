@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 use super::control::PartOf;
 use super::handle::ExecutableGraph;
 use crate::MakeError as _;
-use crate::command::{GraphCommand, GraphPart, PreparedCommand, submit_prepared};
+use crate::command::{CommandKind, GraphCommand, GraphPart, Outside, PreparedCommand, submit_prepared};
 use crate::driver::queue::Properties;
 use crate::event::{Outcome, Promise};
 use crate::graph::plan::partition::Partition;
@@ -26,8 +26,15 @@ impl ExecutableGraph {
         queue: &Queue,
         after: impl Iterator<Item = &'a Event> + Clone,
         behind: &[&Event],
+        bound: &[(u64, Event)],
     ) -> Result<Event> {
         self.warn_if_behind();
+        let layout = self.layout();
+        layout.externals.iter().filter(|external| external.is_used).try_for_each(|external| {
+            event_for(&external.outside, bound)
+                .map(drop)
+                .map_err(|error| layout.at(error.at(format!("node {}", external.node))))
+        })?;
         let mut turn = self.turn();
         match self.layout().partitions.as_slice() {
             [] => submit_prepared(queue, PreparedCommand::Empty, after, behind),
@@ -44,7 +51,7 @@ impl ExecutableGraph {
                 let lane = context.take_queue(self.device(), self.lane_properties())?;
                 let lane = Queue::around(context.clone(), lane);
                 let submitted = Promise::new(false);
-                let outcome = self.submit_parts(queue, &lane, after, behind, &mut turn, &submitted);
+                let outcome = self.submit_parts(queue, &lane, after, behind, bound, &mut turn, &submitted);
                 context.put_queue_back(Arc::clone(lane.driver()), turn.clone());
                 drop(turn);
                 submitted.resolve(Outcome::done_now());
@@ -76,6 +83,7 @@ impl ExecutableGraph {
         lane: &Queue,
         after: impl Iterator<Item = &'a Event> + Clone,
         behind: &[&Event],
+        bound: &[(u64, Event)],
         turn: &mut Option<Event>,
         submitted: &Arc<Promise>,
     ) -> Result<Event> {
@@ -88,7 +96,8 @@ impl ExecutableGraph {
         let mut events = Vec::with_capacity(self.layout().partitions.len());
         let cancelled = Arc::new(AtomicBool::new(false));
         let waits = (begin.as_slice(), behind.as_slice());
-        if let Err(error) = self.put_parts(lane, waits, submitted, &cancelled, &mut events) {
+        let given = (submitted, bound);
+        if let Err(error) = self.put_parts(lane, waits, given, &cancelled, &mut events) {
             // What was put there still runs after the last submission, and before the next.
             if !events.is_empty() {
                 *turn = Some(submit_prepared(lane, PreparedCommand::Empty, events.iter(), &[])?);
@@ -102,7 +111,24 @@ impl ExecutableGraph {
         let leaves = events.iter().zip(is_leaf).filter(|(_, leaf)| *leaf).map(|(event, _)| event);
         let end = submit_prepared(queue, PreparedCommand::GraphEnd, leaves, &[])?;
         *turn = Some(end.clone());
-        Ok(Event::of_graph(self.id(), self.layout().options.profiling, end, events, cancelled))
+        // An event from outside is no work of the graph.
+        let events = self.layout().partitions.iter().zip(events);
+        let events = events.filter(|(partition, _)| !self.is_external(partition)).map(|(_, event)| event);
+        let measured = self.layout().options.profiling;
+        Ok(Event::of_graph(self.id(), measured, end, events.collect(), cancelled))
+    }
+
+    /// Whether a partition is an event from outside.
+    pub(in crate::graph) fn is_external(&self, partition: &Partition) -> bool {
+        if self.layout().externals.is_empty() || !partition.host {
+            return false;
+        }
+        let node = partition.nodes.first().copied().unwrap_or(u32::MAX);
+        let prepared = self.prepared();
+        prepared
+            .commands
+            .get(node as usize)
+            .is_some_and(|command| matches!(**command, CommandKind::External(_)))
     }
 
     /// Puts all parts on the queue for parts; gives their events to `events`. Host tasks wait until
@@ -111,41 +137,47 @@ impl ExecutableGraph {
     fn put_parts(
         &self,
         lane: &Queue,
-        (begin, behind): (&[Event], &[&Event]),
-        submitted: &Arc<Promise>,
+        waits: (&[Event], &[&Event]),
+        (submitted, bound): (&Arc<Promise>, &[(u64, Event)]),
         cancelled: &Arc<AtomicBool>,
         events: &mut Vec<Event>,
     ) -> Result<()> {
         let submitted = Event::promised(Arc::clone(submitted));
-        self.put_parts_by(lane, begin, behind, Some(&submitted), events, |index| {
-            Ok(match self.part_of(index) {
+        self.put_parts_by(lane, waits, Some(&submitted), events, |index| {
+            let part = match self.part_of(index) {
                 Some(PartOf::Host(task)) => PreparedCommand::HostTask(task),
                 Some(PartOf::Control(flow)) => self.control_command(index, &flow, cancelled)?,
+                Some(PartOf::External(external)) => {
+                    // An event that has ended is left out.
+                    let outside = Some(event_for(&external, bound)?).filter(|event| !event.is_behind());
+                    return Ok((PreparedCommand::Empty, outside.cloned()));
+                }
                 None => PreparedCommand::Part(self.submitted_part(index)?),
-            })
+            };
+            Ok((part, None))
         })
     }
 
-    /// Puts all parts on the queue, of which `part` gives each by its number.
+    /// Puts all parts on the queue, of which `part` gives each by its number, with an event from outside
+    /// that it waits for.
     pub(super) fn put_parts_by(
         &self,
         lane: &Queue,
-        begin: &[Event],
-        behind: &[&Event],
+        (begin, behind): (&[Event], &[&Event]),
         submitted: Option<&Event>,
         events: &mut Vec<Event>,
-        part: impl Fn(usize) -> Result<PreparedCommand>,
+        part: impl Fn(usize) -> Result<(PreparedCommand, Option<Event>)>,
     ) -> Result<()> {
         let first = events.len();
         for (index, partition) in self.layout().partitions.iter().enumerate() {
-            let part = part(index)?;
+            let (part, outside) = part(index)?;
             let waits: Vec<&Event> = partition
                 .waits
                 .iter()
                 .map(|wait| events.get(first + *wait as usize).ok_or_else(|| no_partition(*wait)))
                 .collect::<Result<_>>()?;
             let is_for_host = matches!(part, PreparedCommand::HostTask(_) | PreparedCommand::Control(_));
-            let submitted = submitted.filter(|_| is_for_host);
+            let submitted = submitted.filter(|_| is_for_host).into_iter().chain(&outside);
             let event = match partition.waits.is_empty() {
                 true => submit_prepared(lane, part, begin.iter().chain(submitted), behind),
                 false => submit_prepared(lane, part, waits.into_iter().chain(submitted), &[]),
@@ -154,6 +186,15 @@ impl ExecutableGraph {
         }
         Ok(())
     }
+}
+
+/// The event that a submission waits for: the one that it gives, or else that of the recording.
+fn event_for<'a>(outside: &'a Outside, bound: &'a [(u64, Event)]) -> Result<&'a Event> {
+    let given = bound.iter().find(|(id, _)| *id == outside.id()).map(|(_, event)| event);
+    given.or(outside.recorded()).ok_or_else(|| {
+        Error::invalid("the submission gives no event for an external event of the graph")
+            .remedy("submit `executable.with(&outside, &event)`")
+    })
 }
 
 fn no_partition(index: u32) -> Error {

@@ -21,7 +21,7 @@ use crate::{Error, ErrorKind, Result};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Detail {
-    /// Its number, its type, and the kernel's name.
+    /// Its number, its name, its type, and the kernel's name.
     #[default]
     Brief,
     /// Also the range and arguments of a kernel, and the memory of copies and fills.
@@ -39,7 +39,8 @@ impl Graph {
         let mut bodies = Vec::new();
         for node in dag.ids() {
             let Some(data) = dag.payload(node) else { continue };
-            node_line(&mut dot, (&node.index().to_string(), node.index()), &data.command, detail);
+            let text = title(data.name.as_ref(), &data.command);
+            node_line(&mut dot, (&node.index().to_string(), node.index()), (&text, &data.command), detail);
             bodies.extend(bodies_of(&node.index().to_string(), &data.command));
         }
         for node in dag.ids() {
@@ -69,9 +70,18 @@ impl Graph {
 pub(super) fn of_executable(id: u64, layout: &Layout, prepared: &Prepared, detail: Detail) -> String {
     let mut dot = format!("digraph executable_{id} {{\n    node [shape=box];\n");
     let Layout { flat, .. } = layout;
+    // The number of the graph's node; in a sub-graph also that of the command in it.
+    let id_of = |node: usize| {
+        let origin = flat.origin(node);
+        match flat.sub_graph(origin as usize) {
+            None => origin.to_string(),
+            Some(first) => format!("{origin}_{}", (node + 1).saturating_sub(first)),
+        }
+    };
     let flat_node = |dot: &mut String, node: usize| {
         if let Some(command) = prepared.commands.get(node) {
-            node_line(dot, (&node.to_string(), flat.origin(node) as usize), &command, detail);
+            let text = title(layout.names.of(flat, node), &command);
+            node_line(dot, (&id_of(node), flat.origin(node) as usize), (&text, &command), detail);
         }
     };
     let mut framed = vec![false; flat.len()];
@@ -100,7 +110,8 @@ pub(super) fn of_executable(id: u64, layout: &Layout, prepared: &Prepared, detai
         }
     }
     for node in 0..flat.len() {
-        dot.extend(flat.waits(node).iter().map(|wait| format!("    n{wait} -> n{node};\n")));
+        let to = id_of(node);
+        dot.extend(flat.waits(node).iter().map(|wait| format!("    n{} -> n{to};\n", id_of(*wait as usize))));
     }
     dot.push_str("}\n");
     dot
@@ -130,7 +141,7 @@ fn cluster(dot: &mut String, BodyNodes { owner, number, nodes }: BodyNodes, deta
     let _ = writeln!(dot, "    subgraph cluster_n{owner}_{number} {{\n    label=\"body {number}\";");
     let name = |node: usize| format!("{owner}_{number}_{node}");
     for (node, (command, _)) in nodes.iter().enumerate() {
-        node_line(dot, (&name(node), node), command, detail);
+        node_line(dot, (&name(node), node), (&title(None, command), command), detail);
         bodies_of(&name(node), command).into_iter().for_each(|body| cluster(dot, body, detail));
     }
     dot.push_str("    }\n");
@@ -145,9 +156,14 @@ fn cluster(dot: &mut String, BodyNodes { owner, number, nodes }: BodyNodes, deta
 }
 
 /// A node by its name, with its number on it.
-fn node_line(dot: &mut String, (name, number): (&str, usize), command: &CommandKind, detail: Detail) {
+fn node_line(
+    dot: &mut String,
+    (name, number): (&str, usize),
+    (title, command): (&str, &CommandKind),
+    detail: Detail,
+) {
     let _ = write!(dot, "    n{name} [label=\"{number} ");
-    label(dot, &title(command));
+    label(dot, title);
     if detail == Detail::Verbose {
         details(command).iter().for_each(|line| label(dot, line));
     }

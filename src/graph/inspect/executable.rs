@@ -67,7 +67,9 @@ impl ExecutableGraph {
     /// submission has not ended.
     pub fn timeline(&self, event: &Event) -> Result<Timeline> {
         let parts = TimedPart::all(self.layout(), &self.prepared());
-        timeline::of_event(self.id(), parts, event).map_err(|error| self.at(error))
+        timeline::of_event(self.id(), parts, event)
+            .map(|timeline| timeline.with_names(&self.layout().names))
+            .map_err(|error| self.at(error))
     }
 
     /// The commands and their order in DOT, those of sub-graphs included; with a frame around the

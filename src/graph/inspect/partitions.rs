@@ -20,7 +20,7 @@ pub struct PartitionInfo {
     /// The places in the list of the partitions that it waits for.
     pub after: Vec<usize>,
     /// How it is put on queues. `None` for a host task, which runs on a thread of the library. Also
-    /// for a loop or a condition that the host decides.
+    /// for a loop or a condition that the host decides, and for an event from outside.
     pub strategy: Option<ReplayStrategy>,
     /// Each node waits for the one before it, so that nothing is tracked between them.
     pub linear: bool,

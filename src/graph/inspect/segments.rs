@@ -17,6 +17,8 @@ pub struct SegmentInfo {
     /// The numbers of the nodes ([`Node::index`](crate::Node::index)) in the order in which they
     /// run; those of a sub-graph have its number. A loop or a condition with all its bodies is one.
     pub nodes: Vec<usize>,
+    /// The names of those that have one ([`Node::name`](crate::Node::name)), in that order.
+    pub names: Vec<String>,
     /// Work-groups of the launch. Several share nodes that do not depend on each other, or have
     /// chains of nodes each.
     pub groups: usize,
@@ -34,21 +36,24 @@ pub struct SegmentInfo {
 pub struct NotInterpreted {
     /// The numbers of the nodes, in order; those of a sub-graph have its number.
     pub nodes: Vec<usize>,
+    /// The names of those that have one ([`Node::name`](crate::Node::name)), in that order.
+    pub names: Vec<String>,
     /// Why: "kernel `sum`: it uses sub-groups (…)".
     pub reason: String,
 }
 
 pub(super) fn all(layout: &Layout, prepared: &Prepared) -> Vec<SegmentInfo> {
     let number = |node: u32| layout.flat.origin(node as usize) as usize;
-    let info = |(info, nodes): (SegmentInfo, Vec<u32>)| SegmentInfo {
-        nodes: nodes.into_iter().map(number).collect(),
-        ..info
+    let info = |(info, nodes): (SegmentInfo, Vec<u32>)| {
+        let nodes: Vec<usize> = nodes.into_iter().map(number).collect();
+        SegmentInfo { names: layout.names.of_nodes(nodes.iter().copied()), nodes, ..info }
     };
     let flows = prepared.flows.iter().enumerate().filter_map(|(index, slot)| {
         let node = layout.partitions.get(index)?.nodes.first()?;
         Some(SegmentInfo {
             partition: index,
             nodes: vec![number(*node)],
+            names: layout.names.of_nodes([number(*node)]),
             groups: 1,
             group_size: 1,
             estimated_ns: slot.flow()?.cost_ns,
@@ -69,6 +74,7 @@ pub(super) fn of_flat(layout: &Layout, prepared: &Prepared) -> Vec<(SegmentInfo,
             let info = SegmentInfo {
                 partition: number,
                 nodes: Vec::new(),
+                names: Vec::new(),
                 groups: segment.launch.groups,
                 group_size: segment.launch.shape.items(),
                 estimated_ns: segment.cost_ns,
@@ -109,6 +115,7 @@ pub(super) fn not_interpreted(layout: &Layout, prepared: &Prepared) -> Vec<NotIn
         }
     }
     let info = |(reason, nodes): (String, BTreeSet<usize>)| NotInterpreted {
+        names: layout.names.of_nodes(nodes.iter().copied()),
         nodes: nodes.into_iter().collect(),
         reason,
     };

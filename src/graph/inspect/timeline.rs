@@ -5,10 +5,12 @@ use std::fmt::Write as _;
 
 use super::partitions::PartitionInfo;
 use crate::MakeError as _;
+use crate::command::CommandKind;
 use crate::driver::step::Step;
 use crate::graph::exec::options::ReplayStrategy;
 use crate::graph::exec::prepare::Steps;
 use crate::graph::executable::layout::Layout;
+use crate::graph::executable::names::Names;
 use crate::graph::executable::part::Part;
 use crate::graph::executable::prepared::Prepared;
 use crate::graph::model::describe::title;
@@ -32,8 +34,10 @@ pub struct NodeTimes {
     /// its number. There is one node, except for command buffers and segments of the interpreter,
     /// whose nodes are not measured one by one.
     pub nodes: Vec<usize>,
-    /// What it is: `kernel saxpy`, `memcpy`.
+    /// What it is: `kernel saxpy`, `solve/copy: memcpy`.
     pub name: String,
+    /// The names of those nodes that have one ([`Node::name`](crate::Node::name)), in their order.
+    pub names: Vec<String>,
     /// The partition that it is in.
     pub partition: usize,
     /// Whether it is a host task.
@@ -71,8 +75,15 @@ impl Timeline {
         }));
         let numbers: BTreeMap<_, usize> = tracks.iter().zip(0..).collect();
         events.extend(self.nodes.iter().zip(&lanes).map(|(node, lane)| {
+            let names = match node.names.as_slice() {
+                [] => String::new(),
+                names => {
+                    let names: Vec<String> = names.iter().map(|name| format!("\"{}\"", escaped(name))).collect();
+                    format!(",\"names\":[{}]", names.join(","))
+                }
+            };
             format!(
-                "{{\"name\":\"{}\",\"cat\":\"graph {graph}\",\"ph\":\"X\",\"pid\":{graph},\"tid\":{},\"ts\":{:.3},\"dur\":{:.3},\"args\":{{\"nodes\":{:?}}}}}",
+                "{{\"name\":\"{}\",\"cat\":\"graph {graph}\",\"ph\":\"X\",\"pid\":{graph},\"tid\":{},\"ts\":{:.3},\"dur\":{:.3},\"args\":{{\"nodes\":{:?}{names}}}}}",
                 escaped(&node.name),
                 numbers.get(&(node.partition, *lane)).copied().unwrap_or(0),
                 micros(self.start(node).saturating_sub(origin)),
@@ -81,6 +92,14 @@ impl Timeline {
             )
         }));
         format!("{{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n{}\n]}}\n", events.join(",\n"))
+    }
+
+    /// Gives each entry the names of its nodes.
+    pub(super) fn with_names(mut self, names: &Names) -> Self {
+        for node in &mut self.nodes {
+            node.names = names.of_nodes(node.nodes.iter().copied());
+        }
+        self
     }
 
     /// When a node began, on the device's clock.
@@ -130,6 +149,8 @@ fn escaped(text: &str) -> String {
 
 /// A partition, with what is measured of it.
 pub(super) struct TimedPart {
+    /// Its place among all partitions.
+    index: usize,
     info: PartitionInfo,
     /// What its first command is.
     name: String,
@@ -146,19 +167,29 @@ struct TimedSequence {
 }
 
 impl TimedPart {
+    /// Those that do something: an event from outside does not.
     pub(super) fn all(layout: &Layout, prepared: &Prepared) -> Vec<Self> {
+        let is_external = |index: usize| {
+            let node = layout.partitions.get(index).and_then(|partition| partition.nodes.first());
+            let command = node.and_then(|node| prepared.commands.get(*node as usize));
+            command.is_some_and(|command| matches!(**command, CommandKind::External(_)))
+        };
         let timed = |(index, info)| {
             let sequence = prepared.part(index).map(|part| TimedSequence {
                 id: part.tuned.exec.steps.sequence.id(),
                 by_command: part.tuned.exec.replay.strategy() == ReplayStrategy::Enqueue,
                 commands: commands_of(index, part, layout, prepared),
             });
-            let partition = layout.partitions.get(index).and_then(|partition| partition.nodes.first());
-            let command = partition.and_then(|node| prepared.commands.get(*node as usize));
-            let name = command.map_or_else(String::new, |command| title(&command));
-            Self { info, name, sequence }
+            let node = layout.partitions.get(index).and_then(|partition| partition.nodes.first());
+            let name = node.and_then(|node| {
+                let node = *node as usize;
+                let command = prepared.commands.get(node)?;
+                Some(title(layout.names.of(&layout.flat, node), &command))
+            });
+            Self { index, info, name: name.unwrap_or_default(), sequence }
         };
-        PartitionInfo::all(layout, prepared).into_iter().enumerate().map(timed).collect()
+        let all = PartitionInfo::all(layout, prepared).into_iter().enumerate();
+        all.filter(|(index, _)| !is_external(*index)).map(timed).collect()
     }
 }
 
@@ -173,12 +204,19 @@ pub(super) fn of_event(id: u64, parts: Vec<TimedPart>, event: &Event) -> Result<
     };
     // Where the queue that it was submitted to is without profiling, or it has not ended.
     event.profiling()?;
-    let waits: Vec<Vec<usize>> = parts.iter().map(|part| part.info.after.clone()).collect();
+    let count = parts.iter().map(|part| part.index + 1).max().unwrap_or(0);
+    let mut waits: Vec<Vec<usize>> = vec![Vec::new(); count];
+    for part in &parts {
+        if let Some(waits) = waits.get_mut(part.index) {
+            waits.clone_from(&part.info.after);
+        }
+    }
     let mut nodes = Vec::new();
-    for (index, (TimedPart { info, name, sequence }, event)) in parts.into_iter().zip(events).enumerate() {
+    for (TimedPart { index, info, name, sequence }, event) in parts.into_iter().zip(events) {
         match sequence {
             None => nodes.push(NodeTimes {
                 name,
+                names: Vec::new(),
                 nodes: info.nodes,
                 partition: index,
                 on_host: true,
@@ -206,11 +244,19 @@ fn add_measured(
         true => {
             for ((of_step, name), event) in commands.into_iter().zip(&measured.events) {
                 let times = event.profiling()?;
-                nodes.push(NodeTimes { nodes: of_step, name, partition: index, on_host: false, times });
+                nodes.push(NodeTimes {
+                    nodes: of_step,
+                    name,
+                    names: Vec::new(),
+                    partition: index,
+                    on_host: false,
+                    times,
+                });
             }
         }
         false => nodes.push(NodeTimes {
             name: "command buffers".to_owned(),
+            names: Vec::new(),
             nodes: info.nodes,
             partition: index,
             on_host: false,
@@ -233,7 +279,7 @@ fn commands_of(index: usize, part: &Part, layout: &Layout, prepared: &Prepared) 
         if let Some((nodes, name)) = steps.get_mut(*step as usize) {
             nodes.push(layout.flat.origin(*node as usize) as usize);
             *name = match nodes.len() {
-                1 => title(&command),
+                1 => title(layout.names.of(&layout.flat, *node as usize), &command),
                 count => format!("segment of {count} nodes"),
             };
         }
@@ -274,7 +320,14 @@ mod tests {
 
     fn node(partition: usize, on_host: bool, started_ns: u64, ended_ns: u64) -> NodeTimes {
         let times = Profiling::new([0, 0, started_ns, ended_ns]);
-        NodeTimes { nodes: vec![partition], name: String::new(), partition, on_host, times }
+        NodeTimes {
+            nodes: vec![partition],
+            name: String::new(),
+            names: Vec::new(),
+            partition,
+            on_host,
+            times,
+        }
     }
 
     #[test]

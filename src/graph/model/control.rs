@@ -208,15 +208,23 @@ pub(in crate::graph) fn executable(
     if let Some(body) = any.downcast_ref::<GraphBody>() {
         body.check_unchanged()?;
         let frozen = body.graph.freeze()?;
+        if !frozen.externals.is_empty() {
+            return Err(body.graph.at(Error::invalid("a body waits for an event from outside")
+                .remedy("let the node of the loop or condition wait for the event")));
+        }
         return ExecutableGraph::new(frozen, options).map_err(|error| body.graph.at(error));
     }
     let inner = GraphInner::new(
         context.clone(),
         device.clone(),
-        Options { check_cycles: true, device_globals: true },
+        Options { check_cycles: true, device_globals: true, waits: crate::Waits::default() },
     );
     let graph = Graph::of(Arc::new(inner));
     if let Some(body) = any.downcast_ref::<ExecutableGraph>() {
+        if !body.layout().externals.is_empty() {
+            return Err(body.at(Error::invalid("a body waits for an event from outside")
+                .remedy("let the node of the loop or condition wait for the event")));
+        }
         graph.add(Command::graph(body))?;
     }
     ExecutableGraph::new(graph.inner().freeze()?, options)

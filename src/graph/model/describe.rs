@@ -5,7 +5,7 @@ use std::fmt::{self, Debug, Write as _};
 
 use bytemuck::Pod;
 
-use crate::command::{Argument, CommandKind, ControlKind, ControlValue, Place, Value};
+use crate::command::{Argument, CommandKind, ControlKind, ControlValue, Name, Place, Value};
 
 /// What a node does (`sycl_ext_oneapi_graph`, section 7.4, `node_type`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -41,6 +41,8 @@ pub enum NodeType {
     If,
     /// One of several graphs.
     Switch,
+    /// An event from outside, which each submission may bind.
+    ExternalEvent,
 }
 
 impl NodeType {
@@ -63,6 +65,7 @@ impl NodeType {
                 ControlKind::Switch => Self::Switch,
             },
             CommandKind::Barrier => Self::Barrier,
+            CommandKind::External(_) => Self::ExternalEvent,
             CommandKind::Marker | CommandKind::Empty => Self::Empty,
         }
     }
@@ -96,6 +99,7 @@ impl NodeType {
             Self::While => "while",
             Self::If => "if",
             Self::Switch => "switch",
+            Self::ExternalEvent => "external_event",
         }
     }
 }
@@ -106,11 +110,15 @@ impl fmt::Display for NodeType {
     }
 }
 
-/// The type, and a kernel's name.
-pub(in crate::graph) fn title(command: &CommandKind) -> String {
-    match command {
+/// The name that it was given, the type, and a kernel's name: `solve/residual: kernel dot`.
+pub(in crate::graph) fn title(name: Option<&Name>, command: &CommandKind) -> String {
+    let what = match command {
         CommandKind::Kernel { call, .. } => format!("{} {}", NodeType::Kernel, call.kernel_name()),
         command => NodeType::of(command).to_string(),
+    };
+    match name {
+        Some(name) => format!("{name}: {what}"),
+        None => what,
     }
 }
 
@@ -118,8 +126,13 @@ pub(in crate::graph) fn title(command: &CommandKind) -> String {
 pub(in crate::graph) fn details(command: &CommandKind) -> Vec<String> {
     match command {
         CommandKind::Kernel { range, call } => {
-            let arguments = call.arguments().iter().enumerate();
-            let arguments = arguments.map(|(index, argument)| format!("argument {index}: {}", of(argument)));
+            let names = call.target().parameter_names();
+            let arguments = call.arguments().iter().enumerate().map(|(index, argument)| {
+                match names.get(index).filter(|name| !name.is_empty()) {
+                    Some(name) => format!("argument {index} (`{name}`): {}", of(argument)),
+                    None => format!("argument {index}: {}", of(argument)),
+                }
+            });
             std::iter::once(range.to_string()).chain(arguments).collect()
         }
         CommandKind::Copy { from, to } => vec![format!("from {}", at(from)), format!("to {}", at(to))],
@@ -139,6 +152,7 @@ pub(in crate::graph) fn details(command: &CommandKind) -> Vec<String> {
             ControlValue::Device { from, scalar } => format!("{scalar:?} at {}", at(from)),
         }],
         CommandKind::HostTask(task) => task.uses().iter().map(|part| format!("{part:?}")).collect(),
+        CommandKind::External(outside) => vec![format!("{outside:?}")],
         CommandKind::Marker | CommandKind::Barrier | CommandKind::Empty => Vec::new(),
     }
 }

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::node::Node;
-use super::state::{GraphInner, Options};
+use super::state::{GraphInner, Options, Waits};
 use crate::MakeError as _;
+use crate::command::{Labelled, labelled};
 use crate::dag::EdgeRefusal;
 use crate::{Context, Device, Error, Queue, Result};
 
@@ -110,6 +111,29 @@ impl Graph {
         self.0.nodes_of(state.dag.roots())
     }
 
+    /// Runs a closure, during which the nodes that this thread adds to the graph have a label:
+    /// those of [`add`](Self::add), and those that are recorded. Labels nest, also with those of
+    /// [`Queue::label`]; [`Command::named`](crate::Command::named) names one node.
+    ///
+    /// Drawings, timelines, traces and errors show the labels in front of the name: `solve/residual`.
+    /// The names of nodes in a sub-graph have that of the sub-graph in front. Names cost nothing
+    /// when the graph runs.
+    ///
+    /// ```no_run
+    /// # use oclave::{Command, Detail, Graph, Result, UsmSlice};
+    /// # fn f(graph: &Graph, x: &UsmSlice<f32>, y: &UsmSlice<f32>) -> Result<()> {
+    /// graph.label("solve", || {
+    ///     graph.label("begin", || graph.add(Command::fill(x, 0.0)))?; // solve/begin
+    ///     graph.after_all_leaves().add(Command::copy(x, y).named("copy")) // solve/copy
+    /// })?;
+    /// assert!(graph.to_dot(Detail::Brief).contains("solve/copy: memcpy"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn label<R>(&self, label: impl Into<Arc<str>>, run: impl FnOnce() -> R) -> R {
+        labelled(Labelled::Graph(self.id()), label.into(), run)
+    }
+
     /// Lets `to` depend on `from`. An edge that is there already stays as it is.
     ///
     /// # Errors
@@ -178,7 +202,7 @@ pub struct GraphBuilder {
 
 impl GraphBuilder {
     fn new(context: &Context, device: &Device) -> Self {
-        let options = Options { check_cycles: true, device_globals: false };
+        let options = Options { check_cycles: true, device_globals: false, waits: Waits::Refused };
         Self { context: context.clone(), device: device.clone(), options }
     }
 
@@ -197,6 +221,34 @@ impl GraphBuilder {
     /// `sycl_ext_oneapi_graph`. They copy what is there when the graph runs.
     pub fn allow_device_globals(mut self) -> Self {
         self.options.device_globals = true;
+        self
+    }
+
+    /// What [`Queue::wait`] and [`Event::wait`](crate::Event::wait) do while queues record to the graph.
+    /// By default, they are errors, as nothing runs that they could wait for.
+    ///
+    /// As barriers, they return at once. All that is recorded later, on every queue that records to the
+    /// graph, runs after what they would have waited for. `event.await` does the same.
+    ///
+    /// This is right for code that waits to put commands in an order, to reuse memory, or to end a
+    /// phase. It is wrong for code whose host part looks at results after the wait, or measures time:
+    /// the results are not there yet. Such code fails where it
+    /// reads through the library ([`Queue::read`], guards of USM, host accessors), which stays an
+    /// error. Reads through raw pointers do not fail.
+    ///
+    /// ```no_run
+    /// # use oclave::{Context, Graph, Queue, Result, Waits};
+    /// # fn library_that_waits(_: &Queue) -> Result<()> { Ok(()) }
+    /// # fn f(context: &Context, queue: &Queue) -> Result<()> {
+    /// let graph = Graph::builder(context, queue.device()).waits(Waits::AsBarriers).build()?;
+    /// let recording = graph.record(queue)?;
+    /// library_that_waits(queue)?;
+    /// recording.end();
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn waits(mut self, waits: Waits) -> Self {
+        self.options.waits = waits;
         self
     }
 

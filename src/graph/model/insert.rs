@@ -7,10 +7,10 @@ use super::node::Node;
 use super::state::{GraphInner, NodeData, State};
 use super::tracks::{Role, TrackId};
 use crate::MakeError as _;
-use crate::command::{Command, CommandKind};
+use crate::command::{Command, CommandKind, Labelled, Name, full_name};
 use crate::dag::NodeId;
 use crate::memory::buffer::Requirement;
-use crate::{Error, Event, Result};
+use crate::{Error, Event, Queue, Result};
 
 /// Where a command comes from.
 #[derive(Debug, Clone, Copy)]
@@ -30,7 +30,12 @@ impl GraphInner {
         predecessors: Vec<NodeId>,
         origin: Origin,
     ) -> Result<Node> {
-        let node = self.insert_unless_ended(command, predecessors, origin)?;
+        let own = command.name().cloned();
+        let named = |error: Error| match self.name_of(own.as_ref(), None) {
+            Some(name) => error.at(format!("command `{name}`")),
+            None => error,
+        };
+        let node = self.insert_unless_ended(command, predecessors, origin, None).map_err(named)?;
         node.map_err(|_| self.at(Error::invalid("the recording has ended meanwhile")))
     }
 
@@ -41,7 +46,10 @@ impl GraphInner {
         command: Command,
         mut predecessors: Vec<NodeId>,
         origin: Origin,
+        queue: Option<&Queue>,
     ) -> Result<Result<Node, Command>> {
+        let own = command.name().cloned();
+        let name = self.name_of(own.as_ref(), queue);
         let (mut kind, events) = command.into_parts();
         for event in &events {
             predecessors.push(self.node_of(event)?);
@@ -56,11 +64,11 @@ impl GraphInner {
             if let Origin::Recorded(Some(track)) = origin
                 && !state.tracks.is_recording(track)
             {
-                return Ok(Err(Command::from_parts(kind, events)));
+                return Ok(Err(Command::from_parts(kind, events).with_name(own)));
             }
             // Parameters change under this lock.
             if !kind.is_behind() {
-                let id = state.insert(kind, &parts, predecessors, !events.is_empty(), origin);
+                let id = state.insert((kind, name), &parts, predecessors, !events.is_empty(), origin);
                 break (parts, id);
             }
         };
@@ -68,6 +76,16 @@ impl GraphInner {
             parts.iter().for_each(|part| part.object().recorders().add(self.weak_recorder()));
         }
         Ok(Ok(Node::new(Arc::clone(self), id)))
+    }
+
+    /// What a command is called: its own name, in the labels of the graph and of the queue that it is
+    /// recorded from.
+    pub(in crate::graph) fn name_of(&self, own: Option<&Name>, queue: Option<&Queue>) -> Option<Name> {
+        let queue = queue.map(|queue| queue.recording().id());
+        full_name(own, |whose| match whose {
+            Labelled::Graph(id) => id == self.id(),
+            Labelled::Queue(id) => Some(id) == queue,
+        })
     }
 
     /// Whether the graph takes the command, apart from its dependencies.
@@ -105,27 +123,30 @@ impl GraphInner {
                 ))
                 .remedy("make another graph for the body"));
             }
+            if let CommandKind::Graph(graph) = kind
+                && graph.is_bound()
+            {
+                return Err(Error::invalid("a graph with events of a submission was given to another graph")
+                    .remedy("give it the executable graph, and the events to submissions of the outer graph: `outer.with(..)`"));
+            }
             parts.iter().try_for_each(|part| check_part(part))?;
             kind.check(self.context(), self.device())
         };
         check().map_err(|error| self.at(error))
     }
 
-    /// The node of the event of a command that was recorded to this graph.
+    /// The node of the event of a command that was recorded to this graph, or of an event from outside,
+    /// which gets one.
     pub(in crate::graph) fn node_of(&self, event: &Event) -> Result<NodeId> {
         if let Some(id) = self.recorded(event) {
             return Ok(id);
         }
-        Err(match event.recorded() {
-            Some(_) => {
-                self.at(Error::invalid("the command depends on an event that was recorded to another graph"))
-            }
-            None => self
-                .at(Error::invalid("the command depends on an event from outside the graph (sycl_ext_oneapi_graph, section 7.11.1)"))
-                .remedy(
-                    "give the event to the submission of the finalized graph, or record its command, too",
-                ),
-        })
+        match event.recorded() {
+            Some(_) => Err(self
+                .at(Error::invalid("the command depends on an event that was recorded to another graph"))
+                .remedy("record both to one graph, or let it depend on an `external_event()` of this graph")),
+            None => Ok(self.external_node(event)),
+        }
     }
 
     /// The node of an event, when it is of this graph.
@@ -136,9 +157,21 @@ impl GraphInner {
 }
 
 impl State {
+    /// Adds a barrier to a queue that records: after a node, or after all that the queue has recorded.
+    pub(in crate::graph) fn insert_barrier(
+        &mut self,
+        track: TrackId,
+        after: Option<NodeId>,
+        name: Option<Name>,
+    ) -> NodeId {
+        let named = after.is_some();
+        let predecessors = after.into_iter().collect();
+        self.insert((CommandKind::Barrier, name), &[], predecessors, named, Origin::Recorded(Some(track)))
+    }
+
     fn insert(
         &mut self,
-        mut kind: CommandKind,
+        (mut kind, name): (CommandKind, Option<Name>),
         parts: &[Arc<Requirement>],
         mut predecessors: Vec<NodeId>,
         named: bool,
@@ -167,7 +200,7 @@ impl State {
         if let CommandKind::Kernel { call, .. } = &mut kind {
             call.shrink();
         }
-        let data = NodeData { command: Arc::new(kind), track, group: None };
+        let data = NodeData { command: Arc::new(kind), track, group: None, name };
         let id = self.link(data, parts, &predecessors);
         let command = self.dag.payload(id).map(|data| Arc::clone(&data.command));
         self.dynamics.register(command.as_deref(), Owner::Node(id));

@@ -15,6 +15,7 @@ pub(super) mod builder;
 pub(super) mod control;
 pub(super) mod describe;
 pub(super) mod dynamics;
+pub(super) mod external;
 #[allow(clippy::module_inception, reason = "the graph of the graphs")]
 pub(super) mod graph;
 pub(super) mod hazards;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::describe::NodeType;
 use super::state::GraphInner;
 use crate::MakeError as _;
+use crate::command::node_place;
 use crate::dag::NodeId;
 use crate::event::Recorded;
 use crate::{Error, Event, Result};
@@ -51,6 +52,19 @@ impl Node {
     /// added.
     pub fn index(&self) -> usize {
         self.id.index()
+    }
+
+    /// The name that its command was given, with the labels around it: see
+    /// [`Graph::label`](crate::Graph::label). An [update of the command](Self::update_command) keeps
+    /// it.
+    pub fn name(&self) -> Option<String> {
+        self.graph.state().dag.payload(self.id)?.name.as_ref().map(|name| name.to_string())
+    }
+
+    /// The node in errors.
+    pub(in crate::graph) fn place(&self) -> String {
+        let state = self.graph.state();
+        node_place(self.index(), state.dag.payload(self.id).and_then(|data| data.name.as_ref()))
     }
 
     /// What the node does.

@@ -11,7 +11,8 @@ use super::tracks::{OtherGraph, TrackId};
 use crate::Handles;
 use crate::MakeError as _;
 use crate::command::{Command, Recorder};
-use crate::event::{NodeOwner, Recorded};
+use crate::dag::NodeId;
+use crate::event::{NodeOwner, Recorded, Waited};
 use crate::{Error, Event, Queue, Result};
 
 /// What a queue does with commands (`sycl_ext_oneapi_graph`, section 7.6.1).
@@ -34,11 +35,16 @@ impl Graph {
     /// command on another queue that depends on an event of a recorded one lets that queue record,
     /// too (`sycl_ext_oneapi_graph`, section 7.6.2).
     ///
+    /// A queue that records to another graph records to this one until this recording ends, and then
+    /// to the other one again. So a library may record a graph of its own inside of a recording, and
+    /// submit it to the queue, which makes it a sub-graph. Its commands cannot depend on events of the
+    /// outer recording.
+    ///
     /// Whether that changed anything: `false` when all of them record to this graph already.
     ///
     /// # Errors
-    /// [`Invalid`](crate::ErrorKind::Invalid), and no queue has changed, when a queue records to
-    /// another graph, or is of another context or device.
+    /// [`Invalid`](crate::ErrorKind::Invalid), and no queue has changed, when a queue is of another context
+    /// or device, or when a recording to another graph has begun inside of one to this graph.
     pub fn begin_recording<'a>(&self, queues: impl Handles<'a, Queue>) -> Result<bool> {
         self.begin(queues).map(|begun| !begun.is_empty())
     }
@@ -121,7 +127,10 @@ impl GraphInner {
         }
         let in_order = !queue.is_out_of_order();
         let begun = self.state().tracks.begin(&self.weak_recorder(), queue.recording(), in_order, root);
-        begun.map_err(|OtherGraph| refuse("the queue already records to another graph".to_owned()))
+        begun.map_err(|OtherGraph| {
+            refuse("the queue records to another graph, inside of a recording to this one".to_owned())
+                .remedy("end the inner recording first")
+        })
     }
 
     fn end_recording(self: &Arc<Self>, which: impl Fn(TrackId, TrackId) -> bool) -> bool {
@@ -152,6 +161,35 @@ impl GraphInner {
     }
 }
 
+impl GraphInner {
+    /// Records a wait: what any recording queue does from now on comes after it.
+    fn record_wait(&self, waited: Waited) -> Result<()> {
+        let mut state = self.state();
+        if !state.tracks.any_recording() {
+            return Err(self
+                .at(Error::invalid("the recording has ended, and its commands have not run"))
+                .remedy("wait for the event of the submitted graph"));
+        }
+        let name = self.name_of(None, None);
+        let (before, own) = match waited {
+            Waited::Node(node) => (NodeId::new(node), None),
+            Waited::Queue(queue) => {
+                let Some(track) = state.tracks.by_number(queue).filter(|id| state.tracks.is_recording(*id))
+                else {
+                    return Ok(());
+                };
+                (state.insert_barrier(track, None, name.clone()), Some(track))
+            }
+        };
+        for track in state.tracks.recording() {
+            if Some(track) != own {
+                state.insert_barrier(track, Some(before), name.clone());
+            }
+        }
+        Ok(())
+    }
+}
+
 impl Recorder for GraphInner {
     fn record(self: Arc<Self>, queue: &Queue, command: Command) -> Result<Result<Event, Command>> {
         let known = {
@@ -164,7 +202,7 @@ impl Recorder for GraphInner {
         let joined = if known.is_none() { self.join(queue, &command)? } else { None };
         // Nobody is known when another thread lets the queue join at the same time.
         let track = known.or(joined).or_else(|| self.state().tracks.id_of(queue.recording()));
-        let node = match self.insert_unless_ended(command, Vec::new(), Origin::Recorded(track)) {
+        let node = match self.insert_unless_ended(command, Vec::new(), Origin::Recorded(track), Some(queue)) {
             Ok(Ok(node)) => node,
             Ok(Err(command)) => return Ok(Err(command)),
             Err(error) => {
@@ -184,6 +222,10 @@ impl NodeOwner for GraphInner {
 
     fn any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
         self
+    }
+
+    fn wait_recorded(self: Arc<Self>, waited: Waited) -> Option<Result<()>> {
+        self.waits_as_barriers().then(|| self.record_wait(waited))
     }
 
     fn recorder(self: Arc<Self>) -> Box<dyn Any> {

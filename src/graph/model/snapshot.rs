@@ -1,11 +1,12 @@
 //! A graph as it was at one moment: what executables are made from, and what is drawn.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::dynamics::Changes;
 use super::state::GraphInner;
 use crate::MakeError as _;
-use crate::command::CommandKind;
+use crate::command::{CommandKind, Name, Outside};
 use crate::dag::Edges;
 use crate::dag::NodeId;
 use crate::{Context, Device, Error, Result};
@@ -23,8 +24,21 @@ pub(crate) struct Frozen {
     pub(crate) commands: Vec<Arc<CommandKind>>,
     /// What the nodes depend on, in the order in which the edges were made.
     pub(crate) predecessors: Edges,
+    /// The events from outside.
+    pub(in crate::graph) externals: Vec<External>,
+    /// By number, of the nodes that have one.
+    pub(in crate::graph) names: HashMap<u32, Name>,
     /// Each after its predecessors.
     pub(crate) order: Vec<NodeId>,
+}
+
+/// An event from outside, as a node.
+#[derive(Debug, Clone)]
+pub(in crate::graph) struct External {
+    pub(in crate::graph) outside: Outside,
+    pub(in crate::graph) node: u32,
+    /// Whether a node waits for it.
+    pub(in crate::graph) is_used: bool,
 }
 
 impl GraphInner {
@@ -50,10 +64,24 @@ impl GraphInner {
             device: self.device().clone(),
             commands: Vec::with_capacity(nodes),
             predecessors: Edges::default(),
+            externals: Vec::new(),
+            names: HashMap::new(),
             order,
         };
         for node in state.dag.ids() {
-            frozen.commands.extend(state.dag.payload(node).map(|data| Arc::clone(&data.command)));
+            let data = state.dag.payload(node);
+            frozen.commands.extend(data.map(|data| Arc::clone(&data.command)));
+            if let Some(CommandKind::External(outside)) = data.map(|data| &*data.command) {
+                let is_used = !state.dag.successors(node).is_empty();
+                frozen.externals.push(External { outside: outside.clone(), node: node.number(), is_used });
+                // Nothing to wait for, and no reason for a partition.
+                if let (false, Some(command)) = (is_used, frozen.commands.last_mut()) {
+                    *command = Arc::new(CommandKind::Empty);
+                }
+            }
+            if let Some(name) = data.and_then(|data| data.name.clone()) {
+                frozen.names.insert(node.number(), name);
+            }
             let predecessors = state.dag.predecessors(node).iter();
             frozen.predecessors.push(predecessors.map(|node| node.number()));
         }

@@ -10,7 +10,7 @@ use super::dynamics::{Dynamics, GroupId, Owner};
 use super::hazards::Hazards;
 use super::tracks::{TrackId, Tracks};
 use crate::MakeError as _;
-use crate::command::CommandKind;
+use crate::command::{CommandKind, Name};
 use crate::dag::{Dag, NodeId};
 use crate::driver::sync::{Mutex, MutexGuard};
 use crate::memory::buffer::Requirement;
@@ -32,6 +32,18 @@ pub(in crate::graph) struct Options {
     pub(super) check_cycles: bool,
     /// Whether commands may copy device globals.
     pub(super) device_globals: bool,
+    pub(super) waits: Waits,
+}
+
+/// What waits mean on queues that record; for [`GraphBuilder::waits`](crate::GraphBuilder::waits).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum Waits {
+    /// They are errors.
+    #[default]
+    Refused,
+    /// They are barriers of the recording.
+    AsBarriers,
 }
 
 /// What changes while a graph is built.
@@ -40,6 +52,8 @@ pub(crate) struct State {
     pub(in crate::graph) hazards: Hazards,
     pub(in crate::graph) tracks: Tracks,
     pub(in crate::graph) dynamics: Dynamics,
+    /// The nodes that are events from outside.
+    pub(in crate::graph) externals: Vec<NodeId>,
 }
 
 /// What a graph keeps of a node.
@@ -51,6 +65,8 @@ pub(crate) struct NodeData {
     pub(crate) track: Option<TrackId>,
     /// The dynamic command group that its command comes from.
     pub(crate) group: Option<GroupId>,
+    /// With the labels around it.
+    pub(crate) name: Option<Name>,
 }
 
 impl GraphInner {
@@ -61,6 +77,7 @@ impl GraphInner {
             hazards: Hazards::default(),
             tracks: Tracks::default(),
             dynamics: Dynamics::default(),
+            externals: Vec::new(),
         };
         Self {
             id: NEXT.fetch_add(1, Ordering::Relaxed),
@@ -82,6 +99,10 @@ impl GraphInner {
 
     pub(crate) fn device(&self) -> &Device {
         &self.device
+    }
+
+    pub(super) fn waits_as_barriers(&self) -> bool {
+        self.options.waits == Waits::AsBarriers
     }
 
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
@@ -130,7 +151,7 @@ impl State {
     pub(in crate::graph) fn cycle(&self, path: &[NodeId]) -> String {
         const SHOWN: usize = 12;
         let name = |id: &NodeId| match self.dag.payload(*id) {
-            Some(data) => format!("{} ({})", id.index(), title(&data.command)),
+            Some(data) => format!("{} ({})", id.index(), title(data.name.as_ref(), &data.command)),
             None => id.index().to_string(),
         };
         let mut text: Vec<String> = path.iter().take(SHOWN).map(name).collect();

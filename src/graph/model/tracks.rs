@@ -97,6 +97,17 @@ impl Tracks {
         self.by_queue.get(&queue.id()).copied()
     }
 
+    /// The queues that record.
+    pub(in crate::graph) fn recording(&self) -> Vec<TrackId> {
+        let records = |(_, track): &(u32, &Track)| track.recording && track.queue.strong_count() > 0;
+        (0..).zip(&self.tracks).filter(records).map(|(index, _)| TrackId(index)).collect()
+    }
+
+    /// The queue whose recording has a number.
+    pub(in crate::graph) fn by_number(&self, recording: u64) -> Option<TrackId> {
+        self.by_queue.get(&recording).copied()
+    }
+
     /// Whether a queue that still exists records.
     pub(in crate::graph) fn any_recording(&self) -> bool {
         self.tracks.iter().any(|track| track.recording && track.queue.strong_count() > 0)

@@ -94,7 +94,9 @@ impl Flat {
         let (Ok(id), Ok(_)) = (u32::try_from(self.nodes.len()), u32::try_from(self.waits.count())) else {
             return Err(Error::invalid("more nodes or edges than 2³² − 1"));
         };
-        let is_host_task = matches!(*command, CommandKind::HostTask(_) | CommandKind::Control(_));
+        // An event from outside is waited for in the same way.
+        let is_host_task =
+            matches!(*command, CommandKind::HostTask(_) | CommandKind::Control(_) | CommandKind::External(_));
         self.nodes.push(FlatNode { origin, is_host_task });
         all.push(command);
         Ok(id)

@@ -540,6 +540,10 @@ impl GraphCommand for Flow {
         Ok(())
     }
 
+    fn is_bound(&self) -> bool {
+        false
+    }
+
     fn submit(self: Arc<Self>, _: &Queue, _: &[&AnyEvent], _: &[&AnyEvent]) -> Result<AnyEvent> {
         Err(Error::bug("tasks of a loop were submitted as a graph"))
     }

@@ -32,7 +32,14 @@ struct Nodes<'a> {
 fn check(target: &Nodes<'_>, source: &Nodes<'_>) -> Result<()> {
     for (node, command) in source.commands.iter().enumerate() {
         let ty = NodeType::of(command);
-        let takes = matches!(ty, NodeType::Kernel | NodeType::Empty | NodeType::Barrier | NodeType::Subgraph);
+        let takes = matches!(
+            ty,
+            NodeType::Kernel
+                | NodeType::Empty
+                | NodeType::Barrier
+                | NodeType::Subgraph
+                | NodeType::ExternalEvent
+        );
         if !takes && !ty.is_control() {
             return Err(Error::invalid(format!(
                 "node {node} is a {ty}, and whole graphs are updated with kernels only (sycl_ext_oneapi_graph, section 7.5.5)"
@@ -164,7 +171,7 @@ fn command_difference(target: &CommandKind, source: &CommandKind) -> Option<Stri
             Some(format!("has {} bodies, in the executable {}", source.bodies.len(), target.bodies.len()))
         }
         (target, source) => (NodeType::of(target) != NodeType::of(source))
-            .then(|| format!("is {}, in the executable {}", title(source), title(target))),
+            .then(|| format!("is {}, in the executable {}", title(None, source), title(None, target))),
     }
 }
 

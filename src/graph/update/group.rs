@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::MakeError as _;
-use crate::command::{Command, CommandKind};
+use crate::command::{Command, CommandKind, Name};
 use crate::dag::NodeId;
 use crate::graph::model::builder::{NodeSource, sealed};
 use crate::graph::model::dynamics::{Alternative, Changed, GroupId};
@@ -43,6 +43,8 @@ pub struct DynamicCommandGroup {
     graph: Arc<GraphInner>,
     id: GroupId,
     len: usize,
+    /// Of its nodes: the first that a command has.
+    name: Option<Name>,
 }
 
 impl DynamicCommandGroup {
@@ -56,7 +58,9 @@ impl DynamicCommandGroup {
         let refuse = |message: String| graph.at(Error::invalid(message).at("dynamic command group"));
         let mut alternatives: Vec<Alternative> = Vec::new();
         let mut ty = None;
+        let mut name = None;
         for (index, command) in commands.into_iter().enumerate() {
+            name = name.or_else(|| command.name().cloned());
             let (mut kind, events) = command.into_parts();
             kind.follow();
             let own = NodeType::of(&kind);
@@ -78,7 +82,7 @@ impl DynamicCommandGroup {
             return Err(refuse("there is no command".to_owned()));
         }
         let id = graph.state().dynamics.add_group(alternatives);
-        Ok(Self { graph: Arc::clone(graph), id, len })
+        Ok(Self { graph: Arc::clone(graph), id, len, name })
     }
 
     /// How many commands there are.
@@ -112,7 +116,7 @@ impl DynamicCommandGroup {
 impl State {
     fn insert_group(
         &mut self,
-        id: GroupId,
+        (id, name): (GroupId, Option<Name>),
         mut predecessors: Vec<NodeId>,
         all_leaves: bool,
     ) -> Result<NodeId> {
@@ -136,7 +140,7 @@ impl State {
             predecessors.extend(self.dag.leaves());
         }
         let command = group.command().map_or_else(|| Arc::new(CommandKind::Empty), Arc::clone);
-        let data = NodeData { command, track: None, group: Some(id) };
+        let data = NodeData { command, track: None, group: Some(id), name };
         let node = self.link(data, &parts, &predecessors);
         self.dynamics.join(id, node);
         Ok(node)
@@ -161,8 +165,12 @@ impl sealed::Sealed for &DynamicCommandGroup {
                 format!("a dynamic command group of graph {} was given to another graph", self.graph.id());
             return Err(graph.at(Error::invalid(message)));
         }
+        let name = graph.name_of(self.name.as_ref(), None);
         let all_leaves = matches!(origin, Origin::Explicit { all_leaves: true });
-        let node = graph.state().insert_group(self.id, after, all_leaves).map_err(|error| graph.at(error))?;
+        let node = graph
+            .state()
+            .insert_group((self.id, name), after, all_leaves)
+            .map_err(|error| graph.at(error))?;
         Ok(Node::new(Arc::clone(graph), node))
     }
 }

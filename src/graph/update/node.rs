@@ -80,7 +80,7 @@ impl Node {
             state.dynamics.note_change(owner.into());
             Ok(())
         };
-        set().map_err(|error| graph.at(error.at(format!("node {}", self.index()))))
+        set().map_err(|error| graph.at(error.at(self.place())))
     }
 
     /// Puts another command of the same type in the place of the node's: another copy, fill, host
@@ -132,7 +132,7 @@ impl Node {
         };
         replace().map_err(|error| match error.place() {
             [first, ..] if first.starts_with("graph ") => error,
-            _ => graph.at(error.at(format!("node {}", self.index()))),
+            _ => graph.at(error.at(self.place())),
         })
     }
 }

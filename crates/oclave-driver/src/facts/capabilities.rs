@@ -64,6 +64,12 @@ pub struct Capabilities {
     pub max_global_variable_bytes: usize,
     /// `cl_ext_buffer_device_address`.
     pub buffer_device_address: Option<Version>,
+    /// The driver tells which work-groups it would choose (`cl_khr_suggested_local_work_size`, core in
+    /// OpenCL 3.1).
+    pub suggested_group_sizes: bool,
+    /// What tells the device from all others, also for other interfaces (`cl_khr_device_uuid`, core in
+    /// OpenCL 3.1).
+    pub uuid: Option<[u8; 16]>,
     /// Work-groups of one launch can wait for each other (`cl_intel_concurrent_dispatch`).
     pub concurrent_dispatch: bool,
     /// Queues may run commands out of order.
@@ -196,8 +202,10 @@ pub struct SvmSupport {
 pub struct CommandBufferSupport {
     /// Version of `cl_khr_command_buffer`.
     pub version: Version,
-    /// May be enqueued while it is pending.
+    /// May be enqueued while it is pending, whatever the order.
     pub simultaneous_use: bool,
+    /// May be enqueued while it is pending if an event or the queue orders the two (since 0.9.8).
+    pub ordered_use: bool,
     /// Recorded kernels may print.
     pub printf: bool,
     /// May be recorded for out-of-order queues.
@@ -209,6 +217,11 @@ pub struct CommandBufferSupport {
 }
 
 impl CommandBufferSupport {
+    /// A buffer may be enqueued while it is pending if the two are ordered (since 0.9.8).
+    pub(crate) fn orders_by_events(&self) -> bool {
+        self.version >= Version::new(0, 9, 8)
+    }
+
     /// Recording functions have a `properties` parameter (since 0.9.5).
     pub fn records_with_properties(&self) -> bool {
         self.version >= Version::new(0, 9, 5)
@@ -322,11 +335,18 @@ impl Capabilities {
         if hides(Mask::BUFFER_DEVICE_ADDRESS) {
             out.buffer_device_address = None;
         }
+        out.suggested_group_sizes &= !hides(Mask::SUGGESTED_GROUP_SIZES);
         if hides(Mask::COMMAND_BUFFER) {
             out.command_buffer = None;
         }
         if let Some(command_buffer) = &mut out.command_buffer {
-            command_buffer.simultaneous_use &= !hides(Mask::SIMULTANEOUS_USE);
+            if hides(Mask::UNORDERED_USE) {
+                command_buffer.ordered_use |= command_buffer.simultaneous_use;
+                command_buffer.simultaneous_use = false;
+            }
+            if hides(Mask::SIMULTANEOUS_USE) {
+                (command_buffer.simultaneous_use, command_buffer.ordered_use) = (false, false);
+            }
             command_buffer.out_of_order &= !hides(Mask::OUT_OF_ORDER);
         }
         if hides(Mask::MUTABLE_DISPATCH) || hides(Mask::COMMAND_BUFFER) {

@@ -43,7 +43,7 @@ bitflags::bitflags! {
         const COMMAND_BUFFER = 1 << 8;
         /// `cl_khr_command_buffer_mutable_dispatch`.
         const MUTABLE_DISPATCH = 1 << 9;
-        /// Re-enqueueing a command buffer while it is pending.
+        /// Re-enqueueing a command buffer while it is pending, whether or not an event orders the two.
         const SIMULTANEOUS_USE = 1 << 10;
         /// Reading and writing program-scope variables by name.
         const GLOBAL_VARIABLE_ACCESS = 1 << 11;
@@ -79,6 +79,11 @@ bitflags::bitflags! {
         const BUFFER_DEVICE_ADDRESS = 1 << 26;
         /// Work-groups that do not divide the range. Launches with such groups are refused.
         const NON_UNIFORM_WORK_GROUPS = 1 << 27;
+        /// Re-enqueueing a command buffer while it is pending without an event that orders the two: the
+        /// rule of `cl_khr_command_buffer` 1.0.
+        const UNORDERED_USE = 1 << 28;
+        /// `cl_khr_suggested_local_work_size`.
+        const SUGGESTED_GROUP_SIZES = 1 << 29;
     }
 }
 

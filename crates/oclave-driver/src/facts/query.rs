@@ -12,7 +12,9 @@ use super::capabilities::{
 use super::device::DeviceKind;
 use super::images::ImageLimits;
 use super::version::Version;
-use crate::ext::{Tables, command_buffer, device_address, mutable_dispatch, spirv_queries, usm};
+use crate::ext::{
+    Tables, command_buffer, device_address, mutable_dispatch, spirv_queries, suggested_size, usm,
+};
 use crate::info::{self, Plain};
 use crate::sys::{self, cl_bool, cl_device_info, cl_name_version, cl_uint, cl_ulong};
 use crate::{Error, Result};
@@ -29,6 +31,9 @@ const SPIRV_FUNCTION_POINTERS: u32 = 5603;
 /// The oldest `cl_khr_command_buffer` that is used: before, PoCL does not capture arguments when it
 /// records.
 const OLDEST_COMMAND_BUFFER: Version = Version::new(0, 9, 4);
+
+/// Has several extensions in its core.
+const OPENCL_3_1: Version = Version::new(3, 1, 0);
 
 /// `clGetDeviceInfo` on one device: query, size of the value, value, size that it has.
 pub(crate) trait Ask: Fn(cl_device_info, usize, *mut c_void, *mut usize) -> Result<()> {}
@@ -105,7 +110,7 @@ pub(crate) fn query(ask: &impl Ask, tables: &Tables) -> Capabilities {
         .collect();
     let version_of = |name: &str| extensions.get(name).copied();
 
-    let spirv_queries = (version_of(spirv_queries::NAME).is_some() || opencl >= Version::new(3, 1, 0))
+    let spirv_queries = (version_of(spirv_queries::NAME).is_some() || opencl >= OPENCL_3_1)
         .then(|| spirv_queries::query(device.ask))
         .and_then(|answer| {
             answer
@@ -146,6 +151,11 @@ pub(crate) fn query(ask: &impl Ask, tables: &Tables) -> Capabilities {
         max_global_variable_bytes: 0,
         buffer_device_address: version_of(device_address::NAME)
             .filter(|_| tables.device_address.clSetKernelArgDevicePointerEXT.is_some()),
+        suggested_group_sizes: (version_of(suggested_size::NAME).is_some() || opencl >= OPENCL_3_1)
+            && tables.suggested_size.clGetKernelSuggestedLocalWorkSizeKHR.is_some(),
+        uuid: (version_of("cl_khr_device_uuid").is_some() || opencl >= OPENCL_3_1)
+            .then(|| device.value(sys::CL_DEVICE_UUID_KHR))
+            .filter(|uuid| *uuid != [0; 16]),
         concurrent_dispatch: version_of("cl_intel_concurrent_dispatch").is_some(),
         out_of_order_queues: false,
         profiling: false,
@@ -366,15 +376,18 @@ fn command_buffer_support(device: &Asker<impl Ask>, version: Version) -> Command
     let bits: u64 = device.value(sys::CL_DEVICE_COMMAND_BUFFER_CAPABILITIES_KHR);
     // The newer way to say it; devices of 0.9.4 do not know the query and have the bit instead.
     let queues: u64 = device.value(sys::CL_DEVICE_COMMAND_BUFFER_SUPPORTED_QUEUE_PROPERTIES_KHR);
-    CommandBufferSupport {
+    let mut support = CommandBufferSupport {
         version,
         simultaneous_use: bits & sys::CL_COMMAND_BUFFER_CAPABILITY_SIMULTANEOUS_USE_KHR != 0,
+        ordered_use: false,
         printf: bits & sys::CL_COMMAND_BUFFER_CAPABILITY_KERNEL_PRINTF_KHR != 0,
         out_of_order: bits & CAPABILITY_OUT_OF_ORDER != 0
             || queues & sys::CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE != 0,
         multiple_queues: bits & sys::CL_COMMAND_BUFFER_CAPABILITY_MULTIPLE_QUEUE_KHR != 0,
         required_queue_properties: device.value(sys::CL_DEVICE_COMMAND_BUFFER_REQUIRED_QUEUE_PROPERTIES_KHR),
-    }
+    };
+    support.ordered_use = support.orders_by_events();
+    support
 }
 
 fn mutable_dispatch_support(device: &Asker<impl Ask>, version: Version) -> MutableDispatchSupport {
@@ -408,5 +421,90 @@ fn limits(device: &Asker<impl Ask>) -> Limits {
         max_parameter_bytes: device.value(sys::CL_DEVICE_MAX_PARAMETER_SIZE),
         buffer_alignment_bytes: device.value::<cl_uint>(sys::CL_DEVICE_MEM_BASE_ADDR_ALIGN) / 8,
         profiling_resolution_ns: device.value(sys::CL_DEVICE_PROFILING_TIMER_RESOLUTION),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use super::*;
+    use crate::MakeError as _;
+
+    /// A device that gives these answers, and knows no other query.
+    fn device(answers: &HashMap<cl_device_info, Vec<u8>>) -> impl Ask {
+        |name, size, value: *mut c_void, ret: *mut usize| {
+            let Some(answer) = answers.get(&name) else {
+                return Err(Error::cl("clGetDeviceInfo", sys::CL_INVALID_VALUE));
+            };
+            // SAFETY: the caller gives room for `size` bytes, or null, and for a size, or null.
+            unsafe {
+                if !ret.is_null() {
+                    ret.write(answer.len());
+                }
+                if !value.is_null() {
+                    assert!(size >= answer.len(), "query {name:#x}");
+                    value.cast::<u8>().copy_from_nonoverlapping(answer.as_ptr(), answer.len());
+                }
+            }
+            Ok(())
+        }
+    }
+
+    fn text(text: &str) -> Vec<u8> {
+        text.bytes().chain([0]).collect()
+    }
+
+    fn answers(version: &str, extensions: &str) -> HashMap<cl_device_info, Vec<u8>> {
+        let capabilities = [4_u32, 6, 17].iter().flat_map(|one| one.to_ne_bytes()).collect();
+        HashMap::from([
+            (sys::CL_DEVICE_VERSION, text(version)),
+            (sys::CL_DEVICE_EXTENSIONS, text(extensions)),
+            (sys::CL_DEVICE_IL_VERSION, text("SPIR-V_1.0 SPIR-V_1.4")),
+            (sys::CL_DEVICE_UUID_KHR, (1..=16).collect()),
+            (sys::CL_DEVICE_SPIRV_CAPABILITIES_KHR, capabilities),
+            (sys::CL_DEVICE_SPIRV_EXTENSIONS_KHR, Vec::new()),
+            (sys::CL_DEVICE_SPIRV_EXTENDED_INSTRUCTION_SETS_KHR, Vec::new()),
+            (sys::CL_DEVICE_MAX_NUM_SUB_GROUPS, 4_u32.to_ne_bytes().to_vec()),
+        ])
+    }
+
+    /// What OpenCL 3.1 has in its core needs no extension.
+    #[test]
+    fn a_device_of_opencl_3_1() {
+        let tables = Tables::of_functions(true);
+        let queried = query(&device(&answers("OpenCL 3.1 test", "")), &tables);
+        assert_eq!(queried.opencl, OPENCL_3_1);
+        assert_eq!(queried.uuid, Some(std::array::from_fn(|at| at as u8 + 1)));
+        assert_eq!(queried.spirv_queries.map(|queries| queries.capabilities), Some(vec![4, 6, 17]));
+        assert_eq!(queried.spirv_versions, [Version::new(1, 0, 0), Version::new(1, 4, 0)]);
+        assert!(queried.suggested_group_sizes && queried.aspects.contains(Aspects::SUB_GROUPS));
+        assert!(queried.problems.is_empty(), "{:?}", queried.problems);
+    }
+
+    #[test]
+    fn a_device_of_opencl_3_0_says_so_by_extensions() {
+        let tables = Tables::of_functions(true);
+        let queried = query(&device(&answers("OpenCL 3.0 test", "")), &tables);
+        assert_eq!((queried.uuid, queried.spirv_queries, queried.suggested_group_sizes), (None, None, false));
+        let extensions = "cl_khr_device_uuid cl_khr_spirv_queries cl_khr_suggested_local_work_size";
+        let queried = query(&device(&answers("OpenCL 3.0 test", extensions)), &tables);
+        assert!(queried.uuid.is_some() && queried.spirv_queries.is_some() && queried.suggested_group_sizes);
+        let without = Tables::of_functions(false);
+        assert!(!query(&device(&answers("OpenCL 3.1 test", "")), &without).suggested_group_sizes);
+    }
+
+    #[test]
+    fn replays_may_follow_each_other_since_0_9_8() {
+        let none = HashMap::new();
+        let support = |patch| {
+            let device = Asker { ask: device(&none), problems: RefCell::default() };
+            command_buffer_support(&device, Version::new(0, 9, patch))
+        };
+        assert!(!support(7).ordered_use && support(8).ordered_use);
+        let device = Asker { ask: device(&none), problems: RefCell::default() };
+        let final_version = command_buffer_support(&device, Version::new(1, 0, 0));
+        assert!(final_version.ordered_use && !final_version.simultaneous_use);
+        assert!(final_version.records_with_properties());
     }
 }

@@ -4,6 +4,7 @@
 use super::ext::command_buffer::{CommandBuffer, Record};
 use super::ext::device_address::DeviceAddress;
 use super::ext::mutable_dispatch::MutableDispatch;
+use super::ext::suggested_size::SuggestedSize;
 use super::ext::usm::Usm;
 use crate::Api;
 use crate::sys::cl_function_types::*;
@@ -126,6 +127,10 @@ fn declarations_agree_with_opencl_sys() {
 
     let address = same!(DeviceAddress: clSetKernelArgDevicePointerEXT clSetKernelArgDevicePointerEXT_t);
     assert_eq!(address, DeviceAddress::NAMES.len());
+
+    let suggested =
+        same!(SuggestedSize: clGetKernelSuggestedLocalWorkSizeKHR clGetKernelSuggestedLocalWorkSizeKHR_t);
+    assert_eq!(suggested, SuggestedSize::NAMES.len());
 
     let command_buffer = same!(CommandBuffer:
         clCreateCommandBufferKHR clCreateCommandBufferKHR_t clFinalizeCommandBufferKHR clFinalizeCommandBufferKHR_t

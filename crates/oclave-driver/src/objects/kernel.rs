@@ -140,6 +140,8 @@ impl Kernel {
 
     /// Gives a local-memory argument its size in bytes.
     pub(crate) fn set_local(&mut self, index: u32, size_bytes: usize) -> Result<()> {
+        // Before OpenCL 3.1, local memory of no bytes is an error.
+        let size_bytes = size_bytes.max(1);
         // SAFETY: the kernel is alive; a null value with a size is how local memory is asked for.
         self.set(index, Set::Local(size_bytes), |kernel| unsafe {
             kernel.api().clSetKernelArg(kernel.raw, index, size_bytes, std::ptr::null())

@@ -39,6 +39,8 @@ pub struct CommandBuffer {
     /// updatable.
     handles: Vec<cl_mutable_command_khr>,
     simultaneous: bool,
+    /// Whether it may be enqueued while it is pending if an event orders the two.
+    ordered: bool,
     /// The event of the last time that it was enqueued.
     last: Mutex<Option<Event>>,
 }
@@ -76,9 +78,14 @@ impl CommandBuffer {
         let (table, recorder) = device.command_buffer()?;
         let capabilities = device.capabilities();
         let simultaneous = capabilities.command_buffer.is_some_and(|support| support.simultaneous_use);
+        let ordered = capabilities.command_buffer.is_some_and(|support| support.ordered_use);
         let fields = if updatable { updatable_fields(queue) } else { 0 };
         let mut flags = 0;
-        if simultaneous {
+        // Before 0.9.8, drivers refuse a pending buffer without the flag, also where an event orders the two. A mask
+        // can hide that they take more.
+        if simultaneous
+            || ordered && capabilities.command_buffer.is_some_and(|support| !support.orders_by_events())
+        {
             flags |= CL_COMMAND_BUFFER_SIMULTANEOUS_USE_KHR;
         }
         if fields != 0 {
@@ -97,6 +104,7 @@ impl CommandBuffer {
             told: None,
             handles: Vec::new(),
             simultaneous,
+            ordered,
             last: Mutex::new(None),
         };
         let mut points: Vec<cl_sync_point_khr> = Vec::new();
@@ -248,9 +256,21 @@ impl Queue {
         }
         let mut last = buffer.last();
         // It stays where something fails: the buffer may be pending then.
-        if let Some(pending) = last.as_ref().filter(|_| !buffer.simultaneous) {
-            // How it ended is told by its own event.
-            pending.raw().and_then(RawEvent::wait_for_end)?;
+        let before = if buffer.simultaneous { None } else { last.clone() };
+        let mut all = Vec::new();
+        let mut after = after;
+        if let Some(pending) = &before {
+            match buffer.ordered {
+                // The driver waits. It would not run this after a failure, which is none of this run's.
+                true if pending.is_behind() || pending.has_failed() => {}
+                true => {
+                    all.extend_from_slice(after);
+                    all.push(pending);
+                    after = &all;
+                }
+                // How it ended is told by its own event.
+                false => pending.raw().and_then(RawEvent::wait_for_end)?,
+            }
         }
         let event = self.using(sequence.spans(held), || {
             // SAFETY: queue, buffer and events are alive, and the memory that the commands use is

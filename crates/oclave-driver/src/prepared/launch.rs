@@ -227,6 +227,37 @@ impl Kernel {
     }
 }
 
+impl Kernel {
+    /// The work-groups that the driver would choose for these arguments on a queue of the kernel's
+    /// context, which has the function.
+    ///
+    /// # Errors
+    /// When the driver refuses.
+    pub fn suggested_group_size<'a>(
+        &mut self,
+        queue: &Queue,
+        arguments: impl Iterator<Item = Arg<'a>>,
+        size: &WorkSize,
+    ) -> Result<[usize; 3]> {
+        self.set_all(arguments)?;
+        let mut suggested = [1; 3];
+        let table = &queue.device().tables().suggested_size;
+        // SAFETY: queue and kernel are alive, all arguments are set, and each list has three entries, of
+        // at most three dimensions.
+        unsafe {
+            table.clGetKernelSuggestedLocalWorkSizeKHR(
+                queue.raw(),
+                self.raw(),
+                size.dimensions,
+                size.offset_pointer(),
+                size.global.as_ptr(),
+                suggested.as_mut_ptr(),
+            )
+        }?;
+        Ok(suggested)
+    }
+}
+
 impl Queue {
     /// Runs a kernel. The arguments are as many as the kernel has, and of its kinds and sizes.
     #[inline(always)]

@@ -13,6 +13,7 @@ mod exercise;
 pub(crate) mod global_variable;
 pub(crate) mod mutable_dispatch;
 pub(crate) mod spirv_queries;
+pub(crate) mod suggested_size;
 pub(crate) mod usm;
 
 use std::ffi::c_void;
@@ -30,6 +31,7 @@ pub(crate) struct Tables {
     pub(crate) mutable_dispatch_old: mutable_dispatch::MutableDispatchOld,
     pub(crate) global_variable: global_variable::GlobalVariable,
     pub(crate) device_address: device_address::DeviceAddress,
+    pub(crate) suggested_size: suggested_size::SuggestedSize,
 }
 
 impl Tables {
@@ -41,8 +43,24 @@ impl Tables {
             address.unwrap_or(std::ptr::null_mut())
         };
         // SAFETY: the platform answers with its functions of these names; drivers are not unloaded,
-        // as the loader never is. Where versions of an extension differ in a signature, there is a
-        // table for each, and `capabilities` picks by version.
+        // as the loader never is.
+        unsafe { Self::of(resolve) }
+    }
+
+    /// Tables of functions that are never called: all of them, or none.
+    #[cfg(test)]
+    pub(crate) fn of_functions(all: bool) -> Self {
+        let address = if all { std::ptr::dangling() } else { std::ptr::null() };
+        // SAFETY: nobody calls them.
+        unsafe { Self::of(|_| address) }
+    }
+
+    /// # Safety
+    /// The addresses are those of the functions with these names, and stay so. Functions may be
+    /// absent.
+    unsafe fn of(resolve: impl Fn(&std::ffi::CStr) -> *const c_void + Copy) -> Self {
+        // SAFETY: the caller's promise. Where versions of an extension differ in a signature, there is
+        // a table for each, and `capabilities` picks by version.
         unsafe {
             Self {
                 usm: usm::Usm::load(resolve),
@@ -53,6 +71,7 @@ impl Tables {
                 mutable_dispatch_old: mutable_dispatch::MutableDispatchOld::load(resolve),
                 global_variable: global_variable::GlobalVariable::load(resolve),
                 device_address: device_address::DeviceAddress::load(resolve),
+                suggested_size: suggested_size::SuggestedSize::load(resolve),
             }
         }
     }

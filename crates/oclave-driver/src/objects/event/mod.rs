@@ -181,6 +181,11 @@ impl Event {
         }
     }
 
+    /// Whether both are the same event.
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(self.one(), other.one())
+    }
+
     /// Whether a wait has proven that it has ended, so that nothing must be asked.
     #[inline]
     pub fn is_behind(&self) -> bool {
@@ -227,7 +232,7 @@ impl Event {
     /// # Errors
     /// When it failed, or the driver refuses to wait.
     pub fn wait(&self) -> Result<()> {
-        let Submitted { queue, count, covers, joined, seen, .. } = &**self.one();
+        let Submitted { queue, count, joined, .. } = &**self.one();
         let events = match (joined.as_slice(), self.known()) {
             ([], Some(raw)) => std::slice::from_ref(raw),
             ([], None) if queue.is_complete(*count) => return Ok(()),
@@ -240,6 +245,26 @@ impl Event {
             [last] if by_queue => queue.core.finish().and_then(|()| last.outcome_or_wait()), // Q29
             events => events.iter().map(RawEvent::wait).fold(Ok(()), Result::and),
         };
+        self.waited(outcome)
+    }
+
+    /// As [`Event::wait`], of a command that has ended, for callers that must not be kept waiting:
+    /// it asks the events alone. Their end is no synchronization point before one waits for them.
+    ///
+    /// # Errors
+    /// As [`Event::wait`].
+    pub fn wait_for_ended(&self) -> Result<()> {
+        let outcome = match (self.one().joined.as_slice(), self.known()) {
+            ([], Some(raw)) => raw.wait(),
+            ([], None) => return self.wait(),
+            (joined, _) => joined.iter().map(RawEvent::wait).fold(Ok(()), Result::and),
+        };
+        self.waited(outcome)
+    }
+
+    /// Notes what a wait has proven.
+    fn waited(&self, outcome: Result<()>) -> Result<()> {
+        let Submitted { queue, covers, seen, .. } = &**self.one();
         if outcome.is_err() {
             return queue.check_faults_after(outcome);
         }

@@ -1,0 +1,127 @@
+//! Awaiting a command, against waiting for it and against raw `clWaitForEvents`, in turns.
+//!
+//! Prints `name,device,n,ours_us,reference_us,ratio`; n is work-items of the command, or commands.
+//! A turn submits one command and waits. `event_await` runs the future by pollster on the same
+//! thread. The reference enqueues, flushes and waits for the event. `event_await_over_wait` has
+//! `Event::wait` as its reference. `event_await_many` awaits ten thousand commands, each by a task, on two
+//! threads, against a wait for each in turn; its times are those of one command. `event_await_cpu` is the
+//! CPU time of the process while one command of milliseconds is awaited, against waiting for it.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a benchmark fails by panicking")]
+#![allow(unsafe_code, reason = "the reference calls OpenCL")]
+
+mod measure;
+mod raw;
+
+use oclave::{Context, Event, Queue};
+use raw::{Raw, check};
+
+mod kernels {
+    oclave::include_kernels!("bench");
+}
+use kernels::bump::bump;
+
+/// `kernels/bench/bump.cl`, as the build script compiles it too.
+const SPIRV: &[u8] = include_bytes!("kernels/bump.spv");
+const MANY: usize = 10_000;
+const THREADS: usize = 2;
+
+/// CPU time of the process in microseconds.
+fn cpu_us() -> Option<f64> {
+    // User and system time, in hundredths of a second.
+    let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
+    let after = stat.rsplit_once(')')?.1;
+    let words: Vec<&str> = after.split_whitespace().collect();
+    let ticks = words.get(11)?.parse::<f64>().ok()? + words.get(12)?.parse::<f64>().ok()?;
+    Some(ticks * 10_000.0)
+}
+
+fn main() {
+    let Some(device) = measure::device() else { return };
+    let context = Context::new(&device).unwrap();
+    let queue = Queue::new(&context).unwrap();
+    let raw = Raw::new(device.name(), false);
+    let raw_kernel = raw.kernel(SPIRV, c"bump");
+
+    for items in [1_usize, 1 << 16, 1 << 22] {
+        let value = context.alloc_device::<i32>(items).unwrap();
+        // SAFETY: kernel and memory are alive.
+        check(unsafe { (raw.cl.clSetKernelArgMemPointerINTEL)(raw_kernel, 0, raw.alloc(4 * items)) });
+        let submit = || queue.parallel_for(items, bump(&value)).unwrap();
+        let wait = || submit().wait().unwrap();
+        let awaited = || pollster::block_on(submit().into_future()).unwrap();
+        let reference = || {
+            let mut event = std::ptr::null_mut();
+            // SAFETY: the objects are alive, the lists are as long as said.
+            unsafe {
+                let cl = &raw.cl;
+                let (none, group) = (std::ptr::null(), std::ptr::null());
+                check((cl.clEnqueueNDRangeKernel)(
+                    raw.queue,
+                    raw_kernel,
+                    1,
+                    none,
+                    &items,
+                    group,
+                    0,
+                    std::ptr::null(),
+                    &mut event,
+                ));
+                check((cl.clFlush)(raw.queue));
+                check((cl.clWaitForEvents)(1, &event));
+            }
+            raw.release(event);
+        };
+        let repeat = if items > 1 << 20 { 1 } else { 20 };
+        measure::pair("event_wait", items, 101, repeat, wait, reference);
+        measure::pair("event_await", items, 101, repeat, awaited, reference);
+        measure::pair("event_await_over_wait", items, 101, repeat, awaited, wait);
+    }
+
+    let value = context.alloc_device::<i32>(64).unwrap();
+    let submit_many =
+        || -> Vec<Event> { (0..MANY).map(|_| queue.parallel_for(64, bump(&value)).unwrap()).collect() };
+    let per_command = |times: Vec<f64>| times.into_iter().map(|us| us / MANY as f64).collect::<Vec<_>>();
+    let (mut ours, mut reference) = (Vec::new(), Vec::new());
+    for _ in 0..11 {
+        ours.push(measure::time(1, &mut || await_all(submit_many())));
+        reference
+            .push(measure::time(1, &mut || submit_many().iter().for_each(|event| event.wait().unwrap())));
+    }
+    measure::row("event_await_many", MANY, (per_command(ours), per_command(reference)));
+
+    // A thread that spins shows here: the device of a CPU driver works in this process, too.
+    let long = context.alloc_device::<i32>(1 << 24).unwrap();
+    let submit = || queue.parallel_for(1 << 24, bump(&long)).unwrap();
+    let cpu = |work: &mut dyn FnMut()| {
+        let before = cpu_us();
+        (0..100).for_each(|_| work());
+        (cpu_us().unwrap_or(0.0) - before.unwrap_or(0.0)) / 100.0
+    };
+    let (mut ours, mut reference) = (Vec::new(), Vec::new());
+    for _ in 0..5 {
+        ours.push(cpu(&mut || pollster::block_on(submit().into_future()).unwrap()).max(1.0));
+        reference.push(cpu(&mut || submit().wait().unwrap()).max(1.0));
+    }
+    measure::row("event_await_cpu", 1 << 24, (ours, reference));
+}
+
+/// Awaits each by a task of its own, on an executor of two threads.
+fn await_all(events: Vec<Event>) {
+    let executor = smol::Executor::new();
+    let tasks: Vec<_> = events.into_iter().map(|event| executor.spawn(event.into_future())).collect();
+    let all = async {
+        for task in tasks {
+            task.await.unwrap();
+        }
+    };
+    let (ends, ended) = smol::channel::bounded::<()>(1);
+    std::thread::scope(|scope| {
+        for _ in 1..THREADS {
+            let ended = ended.clone();
+            scope.spawn(|| smol::block_on(executor.run(async move { drop(ended.recv().await) })));
+        }
+        smol::block_on(executor.run(all));
+        drop(ends);
+    });
+}
