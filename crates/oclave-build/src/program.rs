@@ -233,7 +233,7 @@ fn device_images(
         }
     }
     if let Some(rust) = &rust {
-        images.iter_mut().for_each(|image| rust.describe_panics(image));
+        images.iter_mut().for_each(|image| rust.describe(image));
     }
     if let Some((path, targets)) = &config.device_config {
         cargo.rerun_if_changed(path);

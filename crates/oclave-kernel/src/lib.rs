@@ -23,7 +23,7 @@
 //! | [`Item<D>`](Item) | ids and sizes, barriers | nothing | [`HostRange<D>`](HostRange) |
 //! | numbers, arrays, structs that are [`Data`] | a value | a value | a value |
 //! | `&[T]` | memory that nobody writes meanwhile | memory | a slice |
-//! | [`Out<T>`](Out) | the work-item's own element | memory of at least as many elements as work-items | a mutable slice |
+//! | [`Out<T>`](Out) | the work-item's own element | memory with an element for each work-item | a mutable slice |
 //! | [`Global<T>`](Global) | memory for all, by `get` and `set` | memory | a mutable slice |
 //! | `&[AtomicU32]`, [`AtomicI32`](core::sync::atomic::AtomicI32) | memory for all, by atomic accesses | memory of `u32`, `i32` | a slice |
 //! | [`Local<T>`](Local) | memory of a work-group | its number of elements | its number of elements |
@@ -32,6 +32,11 @@
 //! A kernel without `unsafe` reads and writes only its arguments, whatever they and the range are:
 //! every access is checked. A check that fails is a panic, as everywhere in Rust. It ends the
 //! work-item, and the next wait of the host returns an error with the message and its place.
+//!
+//! The host checks once at a launch that an [`Out`] has an element for each work-item, and that
+//! memory which the kernel changes is not given for two parameters. (Several [`Global`]s and slices
+//! of atomics may be one memory.) A `&[T]` is memory that nothing else changes while the kernel runs:
+//! other commands that write it must be ordered before or after the launch, as for kernels in C.
 //!
 //! Several work-items may access one element of a [`Global`] or [`Local`] at the same time. A `get`
 //! then returns what some work-item wrote, or what was there before. Of elements larger than 32 bits

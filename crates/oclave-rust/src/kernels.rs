@@ -290,7 +290,7 @@ impl Reader<'_> {
         let (target, _) = self.follow(at, 40)?;
         let ty = self.ty(&target, 0)?;
         parameters.push(Parameter { name: name.clone(), text, kind, ty });
-        if kind != ParameterKind::Value {
+        if !matches!(kind, ParameterKind::Value | ParameterKind::Out) {
             parameters.push(Parameter {
                 name: format!("{name}_len"),
                 text: "usize".to_owned(),

@@ -1,7 +1,10 @@
 //! The kernels on a device give what they give on the host.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
-use oclave::{Context, Device, ErrorKind, Local, NdRange, Queue};
+use oclave::{
+    Buffer, Command, Context, Device, DynamicParameter, ErrorKind, Graph, Kernel, KernelCall, Local, NdRange,
+    Queue,
+};
 use oclave_kernel::HostRange;
 use rust_kernels::{host, kernels};
 
@@ -175,14 +178,108 @@ fn panics_reach_the_host_and_the_queue_goes_on() {
 }
 
 #[test]
-fn a_range_beyond_an_out_is_a_panic() {
+fn a_range_beyond_an_out_is_refused() {
     let (context, queue) = queue();
     let x = queue.upload(&[1.0_f32; 100]).unwrap();
     let y = context.alloc_device::<f32>(99).unwrap();
-    queue.parallel_for(100, kernels::step::saxpy(1.0, &x, &y)).unwrap();
-    let text = queue.wait().unwrap_err().to_string();
+    let error = queue.parallel_for(100, kernels::step::saxpy(1.0, &x, &y)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NdRange);
+    let text = error.to_string();
     assert!(
-        text.contains("work-item 99 panicked") && text.contains("more work-items than an `Out`"),
+        text.contains("100 work-items") && text.contains("99 elements") && text.contains("`y`"),
         "{text}"
     );
+    // The ids of a range with an offset are not the numbers of its work-items.
+    queue.parallel_for(NdRange::from(50).with_offset(50), kernels::step::saxpy(1.0, &x, &y)).unwrap();
+    queue.wait().unwrap();
+}
+
+#[test]
+fn one_memory_for_two_parameters_is_refused() {
+    let (context, queue) = queue();
+    let memory = queue.upload(&[1.0_f32; 100]).unwrap();
+    let refused = |call: KernelCall| {
+        let error = queue.parallel_for(50, call).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::KernelArgument);
+        assert!(error.to_string().contains("in one memory"), "{error}");
+    };
+    refused(kernels::step::saxpy(1.0, &memory, &memory));
+    let (left, right) = (memory.slice(0..60).unwrap(), memory.slice(40..100).unwrap());
+    refused(kernels::step::saxpy(1.0, &left, &right));
+    let (left, right) = (memory.slice(0..50).unwrap(), memory.slice(50..100).unwrap());
+    queue.parallel_for(50, kernels::step::saxpy(2.0, &left, &right)).unwrap();
+    let found = queue.read(&memory).unwrap();
+    assert_eq!((found[0], found[99]), (1.0, 3.0));
+
+    // What is changed must not be read as a slice; two slices may be one memory.
+    let numbers = queue.upload(&[1_u32; 64]).unwrap();
+    let range = NdRange::new(64, 64);
+    let error =
+        queue.parallel_for(range, kernels::step::sums(&numbers, Local::new(64), &numbers)).unwrap_err();
+    assert!(error.to_string().contains("`x` and `sums`"), "{error}");
+    let out = context.alloc_device::<u32>(64).unwrap();
+    queue.parallel_for(64, kernels::mix::differences(&numbers, &numbers, &out)).unwrap();
+    assert_eq!(queue.read(&out).unwrap(), [0; 64]);
+
+    // Parts of one buffer.
+    let buffer = Buffer::from_vec(vec![1.0_f32; 100]).unwrap();
+    refused(kernels::step::saxpy(1.0, &buffer.read(), &buffer.read_write()));
+    let (left, right) = (buffer.read().slice(0..50).unwrap(), buffer.read_write().slice(50..100).unwrap());
+    queue.parallel_for(50, kernels::step::saxpy(2.0, &left, &right)).unwrap();
+    assert_eq!(buffer.host_read().unwrap()[50], 3.0);
+}
+
+/// As the launcher has it.
+static SAXPY: Kernel = Kernel::new(&kernels::IMAGES, "saxpy");
+
+#[test]
+fn what_the_host_says_of_lengths_is_checked() {
+    let (context, queue) = queue();
+    let (x, y) = (queue.upload(&[1.0_f32; 10]).unwrap(), context.alloc_device::<f32>(10).unwrap());
+    let call = |len: u64| {
+        KernelCall::new(&SAXPY).value(1.0_f32).pointer::<f32>(&x).value(len).pointer_mut::<f32>(&y)
+    };
+    queue.parallel_for(10, call(10)).unwrap();
+    let text = queue.parallel_for(10, call(11)).unwrap_err().to_string();
+    assert!(text.contains("11 elements"), "{text}");
+    let text = queue.parallel_for(10, call(u64::MAX)).unwrap_err().to_string();
+    assert!(text.contains("elements"), "{text}");
+    queue.wait().unwrap();
+}
+
+#[test]
+fn lengths_follow_what_nodes_of_graphs_are_given() {
+    let (context, queue) = queue();
+    let graph = Graph::new(&context, context.device()).unwrap();
+    let long: Vec<u32> = (0..100).collect();
+    let (a, b) = (queue.upload(&long).unwrap(), queue.upload(&long[..30]).unwrap());
+    let out = context.alloc_device::<u32>(100).unwrap();
+    let (input, output) =
+        (DynamicParameter::new(&graph, a.clone()), DynamicParameter::new(&graph, out.clone()));
+    let node = graph.add(Command::parallel_for(1, kernels::mix::lengths(&input, &output))).unwrap();
+    let executable = graph.finalizer().updatable().finalize().unwrap();
+    let run = || {
+        queue.submit_graph(&executable).unwrap().wait().unwrap();
+        queue.read(&out).unwrap()[0]
+    };
+    assert_eq!(run(), 100_099);
+    executable.set(&input, &b).unwrap();
+    assert_eq!(run(), 30_029);
+    executable.set(&input, b.slice(0..5).unwrap()).unwrap();
+    assert_eq!(run(), 5004);
+
+    // What would be refused at a launch is refused here, and changes nothing.
+    let error = executable.set(&output, a.slice(0..0).unwrap()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NdRange);
+    executable.set(&input, &a).unwrap();
+    let error = executable.set(&output, &a).unwrap_err();
+    assert!(error.to_string().contains("in one memory"), "{error}");
+    assert_eq!(run(), 100_099);
+
+    // The whole command, and the range.
+    node.update_command(Command::parallel_for(1, kernels::mix::lengths(&b, &out))).unwrap();
+    executable.update(&node).unwrap();
+    assert_eq!(run(), 30_029);
+    let error = node.update_range(101).unwrap_err();
+    assert!(error.to_string().contains("101 work-items"), "{error}");
 }

@@ -10,8 +10,8 @@ mod declarations;
 
 use std::path::{Path, PathBuf};
 
-use oclave_image::{DeviceImage, PANICS, PropertyValue};
-use oclave_rust::{Kernel, PanicSite, Text};
+use oclave_image::{DeviceImage, PANICS, PropertyValue, SLICES, SliceKind};
+use oclave_rust::{Kernel, PanicSite, ParameterKind, Text};
 use oclave_spirv::Module;
 
 use crate::cargo::Cargo;
@@ -70,8 +70,15 @@ pub(crate) fn compile(
 }
 
 impl Compiled {
-    /// Tells the runtime what the panics of an image's kernels mean.
-    pub(crate) fn describe_panics(&self, image: &mut DeviceImage) {
+    /// Tells the runtime what the parameters and the panics of an image's kernels mean.
+    pub(crate) fn describe(&self, image: &mut DeviceImage) {
+        for kernel in &self.kernels {
+            if image.kernel(&kernel.name).is_some() {
+                let kinds =
+                    kernel.parameters.iter().map(|parameter| slice_kind(parameter.kind) as u8).collect();
+                image.properties.insert(SLICES, &kernel.name, PropertyValue::Bytes(kinds));
+            }
+        }
         if self.panics.is_empty() {
             return;
         }
@@ -87,6 +94,16 @@ impl Compiled {
             bytes.extend_from_slice(text.as_bytes());
             image.properties.insert(PANICS, &kernel.name, PropertyValue::Bytes(bytes));
         }
+    }
+}
+
+fn slice_kind(kind: ParameterKind) -> SliceKind {
+    match kind {
+        ParameterKind::Value | ParameterKind::Local => SliceKind::Other,
+        ParameterKind::Read => SliceKind::Read,
+        ParameterKind::Write => SliceKind::Shared,
+        ParameterKind::Out => SliceKind::Out,
+        ParameterKind::Length => SliceKind::Length,
     }
 }
 
