@@ -28,6 +28,11 @@
 //! | `&[AtomicU32]`, [`AtomicI32`](core::sync::atomic::AtomicI32) | memory for all, by atomic accesses | memory of `u32`, `i32` | a slice |
 //! | [`Local<T>`](Local) | memory of a work-group | its number of elements | its number of elements |
 //!
+//! Beside parameters, kernels have variables in common with other kernels and the host
+//! ([`device_global!`]), constants that the host sets before a kernel is built ([`spec_constant!`]), and
+//! arrays in local memory ([`Item::local_array`]). [`Item::work_group`] and [`Item::sub_group`] have the
+//! functions in which all work-items of a group take part.
+//!
 //! # Safety
 //! A kernel without `unsafe` reads and writes only its arguments, whatever they and the range are:
 //! every access is checked. A check that fails is a panic, as everywhere in Rust. It ends the
@@ -48,6 +53,8 @@ extern crate std;
 
 mod data;
 mod description;
+mod global;
+mod group;
 #[cfg(not(oclave_device))]
 mod host;
 mod item;
@@ -56,18 +63,20 @@ mod memory;
 mod parameter;
 
 pub use data::{Data, Element};
+pub use global::{Atomics, DeviceGlobal, SpecConstant};
+pub use group::{GroupNumber, SubGroup, WorkGroup};
 #[cfg(not(oclave_device))]
 pub use host::HostRange;
 pub use item::Item;
 pub use math::MathExt;
 pub use memory::{Global, Local, Out};
-pub use oclave_kernel_macros::{Data, kernel};
+pub use oclave_kernel_macros::{Data, device_global, kernel, spec_constant};
 
 /// For the macros.
 #[doc(hidden)]
 pub mod __private {
     pub use crate::description::{
-        FieldDescription, KernelDescription, ParameterDescription, TypeDescription,
+        FieldDescription, KernelDescription, ParameterDescription, TypeDescription, VariableDescription,
     };
     #[cfg(not(oclave_device))]
     pub use crate::host::{HostParameter, Work, run};

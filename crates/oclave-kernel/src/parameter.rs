@@ -61,7 +61,15 @@ pub(crate) mod device {
         #[link_name = "__oclave_global_linear_id"]
         pub(super) safe fn global_linear_id() -> usize;
         #[link_name = "__oclave_barrier"]
-        pub(crate) safe fn barrier();
+        pub(crate) safe fn barrier(scope: u32, memory: u32);
+        #[link_name = "__oclave_local_memory"]
+        pub(crate) safe fn local_memory(bytes: u64) -> *mut u8;
+        #[link_name = "__oclave_sub_group_local_id"]
+        pub(crate) safe fn sub_group_local_id() -> u32;
+        #[link_name = "__oclave_sub_group_size"]
+        pub(crate) safe fn sub_group_size() -> u32;
+        #[link_name = "__oclave_sub_group_id"]
+        pub(crate) safe fn sub_group_id() -> u32;
     }
 }
 

@@ -26,7 +26,7 @@ mod program;
 mod spaces;
 
 pub use error::{Error, Result};
-pub use kernels::{Field, Kernel, Parameter, ParameterKind, Scalar, TypeDescription};
+pub use kernels::{Field, Kernel, Parameter, ParameterKind, Scalar, TypeDescription, Variable};
 pub use llvm::metadata::Place;
 pub use lower::panics::PanicSite;
 
@@ -66,6 +66,10 @@ pub struct Compiled {
     pub kernels: Vec<Kernel>,
     /// Where kernels may panic, by number.
     pub panics: Vec<PanicSite>,
+    /// Device globals, by name.
+    pub device_globals: Vec<Variable>,
+    /// Specialization constants, by name.
+    pub spec_constants: Vec<Variable>,
 }
 
 /// Links crates and lowers their kernels.
@@ -77,8 +81,13 @@ pub struct Compiled {
 pub fn compile(texts: &[Text<'_>]) -> Result<Compiled> {
     let program = program::Program::read(texts)?;
     let kernels = kernels::find(&program)?;
-    let (module, panics) = lower::lower(&program, &kernels)?;
-    Ok(Compiled { module, kernels, panics })
+    let device_globals = kernels::device_globals(&program)?;
+    let spec_constants = kernels::spec_constants(&program)?;
+    let names: Vec<&str> = texts.iter().map(|text| text.name).collect();
+    let variables =
+        lower::Variables { device_globals: &device_globals, spec_constants: &spec_constants, names: &names };
+    let (module, panics) = lower::lower(&program, &kernels, variables)?;
+    Ok(Compiled { module, kernels, panics, device_globals, spec_constants })
 }
 
 /// Reads a text and drops it; for fuzzing.

@@ -1,6 +1,6 @@
 //! The modules of several crates, linked by the names of their symbols.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use crate::llvm::metadata::Place;
@@ -22,6 +22,8 @@ pub(crate) struct Program {
     /// Symbols that modules show to each other.
     functions: HashMap<Rc<str>, usize>,
     globals: HashMap<Rc<str>, usize>,
+    /// The names of device globals.
+    device_globals: HashSet<Rc<str>>,
 }
 
 impl Program {
@@ -38,7 +40,9 @@ impl Program {
                 globals.entry(global.name.clone()).or_insert(index);
             }
         }
-        Ok(Self { modules, functions, globals })
+        let names = globals.keys().filter_map(|name: &Rc<str>| name.strip_prefix(crate::kernels::GLOBAL));
+        let device_globals = names.map(Rc::from).collect();
+        Ok(Self { modules, functions, globals, device_globals })
     }
 
     /// The definition of a function that a module names.
@@ -71,6 +75,23 @@ impl Program {
             }
         };
         Some((Symbol { module, name: global.name.clone() }, Rc::clone(global)))
+    }
+
+    /// Whether a name is that of a device global.
+    pub(crate) fn is_device_global(&self, name: &str) -> bool {
+        self.device_globals.contains(name)
+    }
+
+    /// The variables whose names begin with a prefix, by name.
+    pub(crate) fn globals_with(&self, prefix: &str) -> Vec<Symbol> {
+        let mut found: Vec<Symbol> = self
+            .globals
+            .iter()
+            .filter(|(name, _)| name.starts_with(prefix))
+            .map(|(name, module)| Symbol { module: *module, name: Rc::clone(name) })
+            .collect();
+        found.sort();
+        found
     }
 
     /// The functions whose names begin with a prefix, in the order of their names.

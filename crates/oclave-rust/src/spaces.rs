@@ -342,7 +342,8 @@ impl<'a, 'p> Run<'a, 'p> {
                 if let Some(class) = self.globals.get(&symbol) {
                     return Some(*class);
                 }
-                let class = self.classes.fresh(Spaces::CONSTANT);
+                let is_shared = self.all.program.is_device_global(name);
+                let class = self.classes.fresh(if is_shared { Spaces::GLOBAL } else { Spaces::CONSTANT });
                 self.globals.insert(symbol, class);
                 Some(class)
             }

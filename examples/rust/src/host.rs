@@ -1,5 +1,7 @@
 //! The sources of the kernels on the host.
 
+#[path = "../kernels/groups.rs"]
+pub mod groups;
 #[path = "../kernels/mix.rs"]
 pub mod mix;
 #[path = "../kernels/step.rs"]

@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
 use oclave::{
-    Buffer, Command, Context, Device, DynamicParameter, ErrorKind, Graph, Kernel, KernelCall, Local, NdRange,
-    Queue,
+    Aspects, Buffer, Command, Context, Device, DynamicParameter, ErrorKind, Graph, Kernel, KernelCall, Local,
+    NdRange, Queue,
 };
 use oclave_kernel::HostRange;
 use rust_kernels::{host, kernels};
@@ -282,4 +282,112 @@ fn lengths_follow_what_nodes_of_graphs_are_given() {
     assert_eq!(run(), 30_029);
     let error = node.update_range(101).unwrap_err();
     assert!(error.to_string().contains("101 work-items"), "{error}");
+}
+
+#[test]
+fn device_globals_are_shared_with_the_host() {
+    use kernels::groups::{GAINS, Gains, ODD, REMAINDERS, TABLE};
+    let (context, queue) = queue();
+    let x: Vec<u32> = numbers(N).iter().map(|n| (n % 1000) as u32).collect();
+    let (given, out) = (queue.upload(&x).unwrap(), context.alloc_device::<u32>(N).unwrap());
+    let run = |gains: Gains, table: [u32; 8]| {
+        queue.parallel_for(N, kernels::groups::count(&given, &out)).unwrap();
+        let wanted = x.iter().enumerate().map(|(i, x)| x * gains.factor + gains.terms[i % 3] + table[i % 8]);
+        assert_eq!(queue.read(&out).unwrap(), wanted.collect::<Vec<u32>>());
+    };
+    let table = [1, 2, 3, 4, 5, 6, 7, 8];
+    let odd = x.iter().filter(|x| **x % 2 == 1).count() as u32;
+    assert_eq!(queue.read(&ODD).unwrap(), 5);
+    run(Gains::new(2, [10, 20, 30]), table);
+    assert_eq!(queue.read(&ODD).unwrap(), 5 + odd);
+    let counts = [0, 1, 2, 3].map(|r| x.iter().filter(|x| **x % 4 == r).count() as u32);
+    assert_eq!(queue.read(&REMAINDERS).unwrap(), counts);
+    queue.write(&GAINS, &Gains::new(3, [7, 8, 9])).unwrap();
+    queue.parallel_for(8, kernels::groups::change_table(100)).unwrap();
+    queue.write(&ODD, &0).unwrap();
+    run(Gains::new(3, [7, 8, 9]), table.map(|x| x + 100));
+    assert_eq!(queue.read(&ODD).unwrap(), odd);
+    assert_eq!(queue.read(&TABLE).unwrap(), table.map(|x| x + 100));
+
+    let mut wanted = vec![0; N];
+    host::groups::count::run_on_host(HostRange::new([N]), &x, &mut wanted);
+    let own = x.iter().enumerate().map(|(i, x)| x * 2 + [10, 20, 30][i % 3] + table[i % 8]);
+    assert_eq!(wanted, own.collect::<Vec<u32>>());
+}
+
+#[test]
+fn specialization_constants() {
+    use kernels::groups::{ROUNDS, SHIFT, rounds};
+    let (_, queue) = queue();
+    let out = queue.upload(&[1.0_f32; 4]).unwrap();
+    queue.parallel_for(4, rounds(&out)).unwrap();
+    assert_eq!(queue.read(&out).unwrap(), [2.5; 4]);
+    queue.parallel_for(4, rounds(&out).spec(&ROUNDS, 10).spec(&SHIFT, 2.0)).unwrap();
+    assert_eq!(queue.read(&out).unwrap(), [22.5; 4]);
+    let mut wanted = [1.0; 4];
+    host::groups::rounds::run_on_host(HostRange::new([4]), &mut wanted);
+    assert_eq!(wanted, [2.5; 4]);
+}
+
+#[test]
+fn local_arrays() {
+    let (context, queue) = queue();
+    let x: Vec<u32> = (0..32 * 32).collect();
+    let (given, out) = (queue.upload(&x).unwrap(), context.alloc_device::<u32>(x.len()).unwrap());
+    queue.parallel_for(NdRange::new([32, 32], [8, 8]), kernels::groups::transpose(32, &given, &out)).unwrap();
+    let wanted: Vec<u32> = (0..32 * 32).map(|i| i % 32 * 32 + i / 32).collect();
+    assert_eq!(queue.read(&out).unwrap(), wanted);
+    let mut on_host = vec![0; x.len()];
+    let range = HostRange::with_groups([32, 32], [8, 8]);
+    host::groups::transpose::run_on_host(range, 32, &x, &mut on_host);
+    assert_eq!(on_host, wanted);
+}
+
+#[test]
+fn functions_of_work_groups() {
+    let (context, queue) = queue();
+    if !context.device().capabilities().aspects.contains(Aspects::WORK_GROUP_COLLECTIVES) {
+        println!("skipped: the device has no functions of work-groups");
+        return;
+    }
+    let x: Vec<u32> = numbers(128).iter().map(|n| (n % 1000) as u32).collect();
+    let (given, out) = (queue.upload(&x).unwrap(), context.alloc_device::<[u32; 8]>(128).unwrap());
+    queue.parallel_for(NdRange::new(128, 32), kernels::groups::together(&given, &out)).unwrap();
+    let mut wanted = vec![[0; 8]; 128];
+    host::groups::together::run_on_host(HostRange::with_groups([128], [32]), &x, &mut wanted);
+    assert_eq!(queue.read(&out).unwrap(), wanted);
+    let group = &x[32..64];
+    assert_eq!(wanted[40][0], group.iter().sum::<u32>());
+    assert_eq!(wanted[40][1] as i32, *group.iter().min().unwrap() as i32 - 500);
+    assert_eq!(wanted[40][3], group[..9].iter().sum::<u32>());
+    assert_eq!(wanted[40][6], group[5]);
+
+    let x = numbers(128);
+    let (given, out) = (queue.upload(&x).unwrap(), context.alloc_device::<u64>(128).unwrap());
+    queue.parallel_for(NdRange::new([16, 8], [4, 4]), kernels::groups::together_2d(&given, &out)).unwrap();
+    let mut wanted = vec![0; 128];
+    host::groups::together_2d::run_on_host(HostRange::with_groups([16, 8], [4, 4]), &x, &mut wanted);
+    assert_eq!(queue.read(&out).unwrap(), wanted);
+}
+
+#[test]
+fn sub_groups() {
+    let (context, queue) = queue();
+    if !context.device().capabilities().aspects.contains(Aspects::SUB_GROUPS) {
+        println!("skipped: the device has no sub-groups");
+        return;
+    }
+    let x: Vec<u32> = numbers(64).iter().map(|n| (n % 1000) as u32).collect();
+    let (given, out) = (queue.upload(&x).unwrap(), context.alloc_device::<[u32; 3]>(64).unwrap());
+    queue.parallel_for(NdRange::new(64, 64), kernels::groups::sub_groups(&given, &out)).unwrap();
+    // Which work-items form a sub-group is the device's choice: they come in order here, on all devices.
+    let mut at = 0;
+    for group in queue.read(&out).unwrap().chunk_by(|_, next| next[2] & 0xffff != 0) {
+        let own = &x[at..at + group.len()];
+        at += group.len();
+        for (n, [sum, first, ids]) in group.iter().enumerate() {
+            assert_eq!((*sum, *first), (own.iter().sum(), own[0]));
+            assert_eq!(*ids, (group.len() << 16 | n) as u32);
+        }
+    }
 }

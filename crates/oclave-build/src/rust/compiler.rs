@@ -21,6 +21,8 @@ const KERNEL: &[(&str, &str)] = &[
     ("lib.rs", include_str!("sources/oclave_kernel/lib.rs")),
     ("data.rs", include_str!("sources/oclave_kernel/data.rs")),
     ("description.rs", include_str!("sources/oclave_kernel/description.rs")),
+    ("global.rs", include_str!("sources/oclave_kernel/global.rs")),
+    ("group.rs", include_str!("sources/oclave_kernel/group.rs")),
     ("item.rs", include_str!("sources/oclave_kernel/item.rs")),
     ("math.rs", include_str!("sources/oclave_kernel/math.rs")),
     ("memory.rs", include_str!("sources/oclave_kernel/memory.rs")),

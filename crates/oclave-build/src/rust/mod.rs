@@ -53,7 +53,7 @@ pub(crate) fn compile(
     // Behind the sources, whose numbers are those of their texts.
     texts.push(("oclave_kernel".to_owned(), device.ir.clone()));
     let texts: Vec<Text<'_>> = texts.iter().map(|(name, ir)| Text { name, ir }).collect();
-    let oclave_rust::Compiled { module, kernels, panics } =
+    let oclave_rust::Compiled { module, kernels, panics, device_globals, spec_constants } =
         oclave_rust::compile(&texts).map_err(|error| Error::new(ErrorKind::Translate, error.to_string()))?;
     let units = dependencies
         .into_iter()
@@ -61,7 +61,7 @@ pub(crate) fn compile(
         .map(|(index, (dependencies, warnings))| Unit {
             bitcode: PathBuf::new(),
             leftovers: Vec::new(),
-            declarations: declarations::of(index, &kernels),
+            declarations: declarations::of(index, &kernels, &device_globals, &spec_constants),
             dependencies,
             warnings: warnings.lines().map(str::to_owned).collect(),
         })

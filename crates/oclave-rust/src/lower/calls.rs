@@ -8,12 +8,14 @@ use super::function::{Lower, Lowering, Refusal};
 use super::types::{Leaf, Scalar, leaves};
 use super::{Argument, library};
 use crate::demangle;
-use crate::kernels::INTRINSIC;
+use crate::kernels::{self, INTRINSIC};
 use crate::llvm::tree::{BlockIndex, Constant, Instruction, Operand, Type, Typed};
 use crate::spaces::Storage;
 
-/// Semantics of a barrier: sequentially consistent, for local and global memory.
-const BARRIER: u64 = 0x310;
+/// The order of a barrier.
+const SEQUENTIALLY_CONSISTENT: u64 = 0x10;
+/// Local and global memory.
+const BOTH: u64 = 0x300;
 const WORK_GROUP: u64 = 2;
 
 impl Lower<'_, '_> {
@@ -38,7 +40,7 @@ impl Lower<'_, '_> {
             return self.index_function(instruction, what, arguments);
         }
         if name.starts_with("_Z7barrierj") {
-            self.barrier();
+            self.barrier(WORK_GROUP, BOTH);
             return Ok(());
         }
         if let Some((number, count)) = library::symbol(name) {
@@ -165,9 +167,36 @@ impl Lower<'_, '_> {
             let argument = argument.ok_or("a parameter that the kernel does not have")?;
             return self.argument(instruction, argument);
         }
+        let numbers = |at: usize| match arguments.get(at) {
+            Some((_, Operand::Constant(Constant::Int(value)))) => Ok(*value as u64),
+            Some((_, Operand::Constant(Constant::Zero))) => Ok(0),
+            _ => Err(Refusal::from("an argument of oclave-kernel's that is calculated")),
+        };
         match name {
             "barrier" => {
-                self.barrier();
+                let (scope, memory) = (numbers(0)?, numbers(1)?);
+                self.barrier(scope, memory);
+                Ok(())
+            }
+            "group_vote" => self.vote(instruction, numbers(0)?, numbers(1)? != 0, arguments),
+            _ if name.starts_with("group_combine_") => {
+                self.combine(instruction, [numbers(0)?, numbers(1)?, numbers(2)?], arguments)
+            }
+            _ if name.starts_with("group_broadcast_") => {
+                self.broadcast(instruction, numbers(0)?, numbers(1)?, arguments)
+            }
+            _ if name.starts_with("spec_constant_") => {
+                let scalar = name.strip_prefix("spec_constant_").and_then(kernels::Scalar::of_rust);
+                let scalar = scalar.ok_or("a specialization constant of an unknown type")?;
+                let bits = match arguments.get(1) {
+                    Some((_, Operand::Constant(Constant::Int(bits)))) => *bits as u64,
+                    Some((_, Operand::Constant(Constant::Float(bits)))) => *bits,
+                    Some((_, Operand::Constant(Constant::Zero))) => 0,
+                    _ => return Err("a specialization constant whose default is calculated".into()),
+                };
+                let id = u32::try_from(numbers(0)?).map_err(|_| "a number of a specialization constant")?;
+                let constant = self.output.spec_constant(id, scalar, bits);
+                self.set(instruction, vec![constant]);
                 Ok(())
             }
             "local_memory" => {
@@ -206,10 +235,90 @@ impl Lower<'_, '_> {
         Ok(())
     }
 
-    fn barrier(&mut self) {
-        let scope = self.number(32, WORK_GROUP);
-        let semantics = self.number(32, BARRIER);
+    fn barrier(&mut self, scope: u64, memory: u64) {
+        let scope = self.number(32, scope);
+        let semantics = self.number(32, SEQUENTIALLY_CONSISTENT | memory);
         self.effect(Op::ControlBarrier, &[scope.word(), scope.word(), semantics.word()]);
+    }
+
+    /// Whether something is true for some or all work-items of a group.
+    fn vote(
+        &mut self,
+        instruction: &Instruction,
+        scope: u64,
+        all: bool,
+        arguments: &[Typed],
+    ) -> Lowering<()> {
+        let [.., (ty, value)] = arguments else { return Err("a vote about nothing".into()) };
+        let value = self.scalar(ty, value)?;
+        self.output.capability(Capability::Groups);
+        let (bool, scope) = (self.bool(), self.number(32, scope));
+        let result = self.op(if all { Op::GroupAll } else { Op::GroupAny }, bool, &[scope, value]);
+        self.set(instruction, vec![result]);
+        Ok(())
+    }
+
+    /// The values of a group, combined by an operation that has its number in SPIR-V.
+    fn combine(
+        &mut self,
+        instruction: &Instruction,
+        [scope, part, operation]: [u64; 3],
+        arguments: &[Typed],
+    ) -> Lowering<()> {
+        let [.., (ty, value)] = arguments else { return Err("a reduction of nothing".into()) };
+        let operations = [
+            Op::GroupIAdd,
+            Op::GroupFAdd,
+            Op::GroupFMin,
+            Op::GroupUMin,
+            Op::GroupSMin,
+            Op::GroupFMax,
+            Op::GroupUMax,
+            Op::GroupSMax,
+        ];
+        let operation = operations.into_iter().find(|op| *op as u64 == operation);
+        let operation = operation.ok_or("an unknown operation of a group")?;
+        let value = self.scalar(ty, value)?;
+        self.output.capability(Capability::Groups);
+        let [leaf] = leaves(ty)?[..] else { return Err("a reduction of more than a number".into()) };
+        let ty = self.leaf_type(leaf.scalar, Storage::Global);
+        let scope = self.number(32, scope);
+        let result = self.op_words(operation, ty, vec![scope.word(), part as u32, value.word()]);
+        self.set(instruction, vec![result]);
+        Ok(())
+    }
+
+    /// The value of one work-item of a group.
+    fn broadcast(
+        &mut self,
+        instruction: &Instruction,
+        scope: u64,
+        dimensions: u64,
+        arguments: &[Typed],
+    ) -> Lowering<()> {
+        let [_, _, ids @ .., (ty, value)] = arguments else { return Err("a broadcast of nothing".into()) };
+        let value = self.scalar(ty, value)?;
+        let mut parts = Vec::new();
+        for (ty, id) in ids.iter().take(usize::try_from(dimensions).unwrap_or(1)) {
+            parts.push(self.scalar(ty, id)?);
+        }
+        self.output.capability(Capability::Groups);
+        let id = match parts.as_slice() {
+            // Sub-groups have ids of 32 bits.
+            [id] if scope != WORK_GROUP => self.resize(*id, 64, 32),
+            [id] => *id,
+            _ => {
+                let ulong = self.int(64);
+                let vector = self.output.builder.vector_type(ulong, parts.len() as u32);
+                self.op(Op::CompositeConstruct, vector, &parts)
+            }
+        };
+        let [leaf] = leaves(ty)?[..] else { return Err("a broadcast of more than a number".into()) };
+        let ty = self.leaf_type(leaf.scalar, Storage::Global);
+        let scope = self.number(32, scope);
+        let result = self.op(Op::GroupBroadcast, ty, &[scope, value, id]);
+        self.set(instruction, vec![result]);
+        Ok(())
     }
 
     /// A function of the index space, such as `get_global_id`.

@@ -555,6 +555,13 @@ impl<'a, 'p> Lower<'a, 'p> {
                 "call functions by name, and leave formatting and printing to the host: devices have no pointers to functions",
             ));
         }
+        if self.output.program.is_device_global(&name) {
+            let (variable, ty) = self.output.global_variable(&name)?;
+            let base = self.untyped(variable, Storage::Global, ty);
+            let storage = self.analysis.of_global(&self.symbol(name)).0;
+            let base = self.in_storage(base, Storage::Global, storage);
+            return Ok(if offset == 0 { base } else { self.offset(base, storage, offset) });
+        }
         let symbol = self.symbol(name);
         let (storage, is_copied) = self.analysis.of_global(&symbol);
         let base = if is_copied { self.copied(&symbol)? } else { self.in_constant_memory(&symbol)? };
