@@ -59,6 +59,11 @@ impl Program {
         Some((Symbol { module, name: function.name.clone() }, Rc::clone(function)))
     }
 
+    /// A function that modules show to each other.
+    pub(crate) fn exported(&self, name: &str) -> Option<(Symbol, Rc<Function>)> {
+        self.function(*self.functions.get(name)?, name)
+    }
+
     /// Whether a name of a module is that of a function, defined or declared.
     pub(crate) fn is_function(&self, module: usize, name: &str) -> bool {
         self.modules.get(module).is_some_and(|module| module.functions.contains_key(name))

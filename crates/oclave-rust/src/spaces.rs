@@ -25,7 +25,7 @@ impl Spaces {
     pub(crate) const LOCAL: Self = Self(4);
     pub(crate) const CONSTANT: Self = Self(8);
 
-    fn with(self, other: Self) -> Self {
+    pub(crate) fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
@@ -163,6 +163,13 @@ pub(crate) struct Shape {
     /// Indices into `classes`. The last one is that of the result.
     values: Vec<Option<usize>>,
     classes: Vec<(Spaces, Option<usize>)>,
+}
+
+impl Shape {
+    /// The shape of parameters and a result.
+    pub(crate) fn new(values: Vec<Option<usize>>, classes: Vec<(Spaces, Option<usize>)>) -> Self {
+        Self { values, classes }
+    }
 }
 
 /// A copy of a function.

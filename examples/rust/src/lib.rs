@@ -5,4 +5,9 @@ pub mod kernels {
     oclave::include_kernels!();
 }
 
+/// A program of sources in OpenCL C and in Rust.
+pub mod both {
+    oclave::include_kernels!("both");
+}
+
 pub mod host;

@@ -391,3 +391,38 @@ fn sub_groups() {
         }
     }
 }
+
+#[test]
+fn rust_and_c_call_each_other() {
+    use rust_kernels::both::{both, both_c};
+    let (context, queue) = queue();
+    let x: Vec<f32> = (0..64_u8).map(f32::from).collect();
+    let (given, out) = (queue.upload(&x).unwrap(), context.alloc_device::<f32>(64).unwrap());
+    queue.parallel_for(64, both::calls_c(&given, &out)).unwrap();
+    let sum: f32 = x.iter().sum();
+    let offsets = [1.0, 20.0, 300.0, 4000.0];
+    let wanted = x.iter().enumerate().map(|(i, x)| (i % 10) as f32 * x + sum + offsets[i % 4]);
+    assert_eq!(queue.read(&out).unwrap(), wanted.collect::<Vec<f32>>());
+
+    let x: Vec<i32> = (0..20).map(|x| x * 3).collect();
+    let (given, out) = (queue.upload(&x).unwrap(), context.alloc_device::<u64>(64).unwrap());
+    queue.parallel_for(64, both_c::calls_rust(&given, 20, 7, &out)).unwrap();
+    let above = |i: u64| x.iter().position(|x| *x > i as i32).unwrap_or(20) as u64;
+    let wanted: Vec<u64> = (0..64).map(|i| i % 7 * 1000 + above(i)).collect();
+    assert_eq!(queue.read(&out).unwrap(), wanted);
+    queue.parallel_for(1, both_c::calls_rust(&given, 20, 0, &out)).unwrap();
+    let text = queue.wait().unwrap_err().to_string();
+    assert!(
+        text.contains("divisor of zero") && text.contains("both.rs") && text.contains("remainder_of"),
+        "{text}"
+    );
+
+    let seen = context.alloc_device::<u32>(1).unwrap();
+    queue.parallel_for(1, both::step(10, &seen)).unwrap();
+    queue.parallel_for(1, both_c::step_in_c(100)).unwrap();
+    assert_eq!(queue.read(&seen).unwrap(), [7]);
+    queue.parallel_for(1, both::step(0, &seen)).unwrap();
+    assert_eq!(queue.read(&seen).unwrap(), [117]);
+    assert_eq!(queue.read(&both::STEPS).unwrap(), 117);
+    assert_eq!(queue.read(&both_c::OFFSETS).unwrap(), [1, 20, 300, 4000]);
+}

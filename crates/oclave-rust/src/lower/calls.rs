@@ -33,6 +33,9 @@ impl Lower<'_, '_> {
         if let Some(copy) = self.analysis.calls.get(&at).cloned() {
             return self.call_function(instruction, &copy, arguments);
         }
+        if let Some(foreign) = self.output.foreign(name).cloned() {
+            return self.call_foreign(instruction, &foreign, arguments);
+        }
         if let Some(own) = name.strip_prefix(INTRINSIC) {
             return self.own(instruction, own, arguments);
         }

@@ -3,6 +3,7 @@
 mod calls;
 mod code;
 mod floats;
+mod foreign;
 mod function;
 mod intrinsics;
 mod ints;
@@ -19,6 +20,7 @@ use oclave_spirv::{
     FunctionParameterAttribute, LinkageType, Op, Section, StorageClass, TypeId, ValueId, Version,
 };
 
+use crate::foreign::ForeignFunction;
 use crate::kernels::{Kernel, ParameterKind, Scalar, TypeDescription, Variable};
 use crate::llvm::tree::Function;
 use crate::memory::Image;
@@ -45,19 +47,21 @@ struct Argument {
     pointee: Option<(TypeId, Storage)>,
 }
 
-/// What kernels have in common with each other and the host.
+/// What kernels have in common with each other, the host and other languages.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Variables<'p> {
+pub(crate) struct Surroundings<'p> {
     pub(crate) device_globals: &'p [Variable],
     pub(crate) spec_constants: &'p [Variable],
     /// The names of the texts.
     pub(crate) names: &'p [&'p str],
+    /// Functions of other languages.
+    pub(crate) foreign: &'p [ForeignFunction],
 }
 
 /// The module that is being made.
 struct Output<'p> {
     program: &'p Program,
-    variables: Variables<'p>,
+    variables: Surroundings<'p>,
     analyses: Analyses<'p>,
     builder: Builder,
     emitted: HashMap<Copy, Emitted>,
@@ -70,14 +74,22 @@ struct Output<'p> {
     panics: Panics,
     /// The name of the kernel that is being lowered.
     kernel: String,
+    /// Functions of other languages.
+    foreign: &'p [ForeignFunction],
+    /// Those in Rust that other languages call.
+    exported: Vec<String>,
+}
+
+/// What kernels became.
+pub(crate) struct Lowered {
+    pub(crate) module: oclave_spirv::Module,
+    pub(crate) panics: Vec<PanicSite>,
+    /// Functions in Rust that other languages call.
+    pub(crate) exported: Vec<String>,
 }
 
 /// Lowers kernels and what they reach.
-pub(crate) fn lower(
-    program: &Program,
-    kernels: &[Kernel],
-    variables: Variables<'_>,
-) -> Result<(oclave_spirv::Module, Vec<PanicSite>)> {
+pub(crate) fn lower(program: &Program, kernels: &[Kernel], variables: Surroundings<'_>) -> Result<Lowered> {
     let mut output = Output {
         program,
         variables,
@@ -89,6 +101,8 @@ pub(crate) fn lower(
         helpers: HashMap::new(),
         panics: Panics::default(),
         kernel: String::new(),
+        foreign: variables.foreign,
+        exported: Vec::new(),
     };
     output.builder.opencl_std();
     // The host may access what no kernel uses.
@@ -99,9 +113,11 @@ pub(crate) fn lower(
     for kernel in kernels {
         output.kernel(kernel)?;
     }
+    output.exports()?;
     // OpenCL C 3.0: readers take the module for that of a kernel language.
     output.builder.push_in(Section::DebugStrings, Op::Source, &[3, 300_000]);
-    Ok((output.builder.finish()?, output.panics.sites))
+    let Output { builder, panics, exported, .. } = output;
+    Ok(Lowered { module: builder.finish()?, panics: panics.sites, exported })
 }
 
 impl Output<'_> {
