@@ -14,6 +14,7 @@ use crate::{Data, Item};
 /// | `scan_inclusive_add`, `scan_exclusive_add`, … | `work_group_scan_inclusive_add`, … |
 #[derive(Debug, Clone, Copy)]
 pub struct WorkGroup<const D: usize> {
+    #[cfg_attr(oclave_device, allow(dead_code, reason = "devices know the work-item"))]
     pub(crate) item: Item<D>,
 }
 
@@ -29,6 +30,7 @@ pub struct WorkGroup<const D: usize> {
 /// | `all`, `any`, `broadcast`, `reduce_add`, `scan_inclusive_add`, … | `sub_group_all`, … |
 #[derive(Debug, Clone, Copy)]
 pub struct SubGroup<const D: usize> {
+    #[cfg_attr(oclave_device, allow(dead_code, reason = "devices know the work-item"))]
     pub(crate) item: Item<D>,
 }
 

@@ -10,4 +10,9 @@ pub mod both {
     oclave::include_kernels!("both");
 }
 
+/// A package of kernels with dependencies.
+pub mod packaged {
+    oclave::include_kernels!("rays");
+}
+
 pub mod host;

@@ -426,3 +426,28 @@ fn rust_and_c_call_each_other() {
     assert_eq!(queue.read(&both::STEPS).unwrap(), 117);
     assert_eq!(queue.read(&both_c::OFFSETS).unwrap(), [1, 20, 300, 4000]);
 }
+
+#[test]
+fn a_package_with_dependencies() {
+    use rust_kernels::packaged::rays;
+    let (context, queue) = queue();
+    let balls = [[0.0, 0.0, 5.0, 1.5], [1.5, 1.0, 4.0, 0.75], [-2.0, 0.5, 6.0, 1.0]];
+    let (given, out) = (queue.upload(&balls).unwrap(), context.alloc_device::<f32>(64 * 48).unwrap());
+    queue.parallel_for([64, 48], rays::render(&given, &out)).unwrap();
+    let mut wanted = vec![0.0; 64 * 48];
+    ::rays::render::run_on_host(HostRange::new([64, 48]), &balls, &mut wanted);
+    assert!(wanted.iter().filter(|shade| **shade != 0.1).count() > 300);
+    for (found, wanted) in queue.read(&out).unwrap().iter().zip(&wanted) {
+        assert!((found - wanted).abs() < 1e-3, "{found} is not {wanted}");
+    }
+
+    let x: Vec<f32> = (0..100_u8).map(|x| f32::from(x) / 7.0 - 5.0).collect();
+    let (given, out) = (queue.upload(&x).unwrap(), context.alloc_device::<[f32; 4]>(100).unwrap());
+    queue.parallel_for(100, rays::functions(&given, &out)).unwrap();
+    let mut wanted = vec![[0.0; 4]; 100];
+    ::rays::functions::run_on_host(HostRange::new([100]), &x, &mut wanted);
+    for (found, wanted) in queue.read(&out).unwrap().iter().zip(&wanted) {
+        let near = |(a, b): (&f32, &f32)| (a - b).abs() <= 1e-6 * b.abs().max(1.0);
+        assert!(found.iter().zip(wanted).all(near), "{found:?} is not {wanted:?}");
+    }
+}

@@ -5,16 +5,16 @@ use oclave_rust::{Kernel, Parameter, ParameterKind, TypeDescription, Variable};
 
 use crate::ast::{Declarations, KernelDeclaration, ParameterDeclaration, ParameterType, VariableDeclaration};
 
-/// The declarations of a source, by its number.
+/// The declarations of a source, which has some of the texts.
 pub(super) fn of(
-    source: usize,
+    is_own: &dyn Fn(usize) -> bool,
     kernels: &[Kernel],
     variables: &[Variable],
     constants: &[Variable],
 ) -> Declarations {
-    let own = kernels.iter().filter(|kernel| kernel.text() == source);
-    let variables = variables.iter().filter(|variable| variable.text() == source);
-    let constants = constants.iter().filter(|constant| constant.text() == source);
+    let own = kernels.iter().filter(|kernel| is_own(kernel.text()));
+    let variables = variables.iter().filter(|variable| is_own(variable.text()));
+    let constants = constants.iter().filter(|constant| is_own(constant.text()));
     // As `SPEC_CONSTANT` of oclave.h names them.
     let constants = constants.map(|constant| {
         let name = format!("oclave_spec_constant_{}", constant.name);

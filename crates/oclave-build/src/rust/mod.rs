@@ -47,15 +47,17 @@ pub(crate) fn compile(
     let device = compiler::DeviceCrate::compile(config, rustc, work)?;
     let mut texts = Vec::new();
     let mut dependencies = Vec::new();
-    for source in sources {
+    // The source of each text.
+    let mut owners = Vec::new();
+    for (index, source) in sources.iter().enumerate() {
         let compiled = compiler::source(config, rustc, &device, source, work)?;
         // Cargo shows warnings line by line.
         cargo.warning(&compiled.warnings);
         compiled.dependencies.iter().for_each(|path| cargo.rerun_if_changed(path));
         dependencies.push((compiled.dependencies, compiled.warnings));
-        texts.push((source.path.display().to_string(), compiled.ir));
+        owners.extend(compiled.texts.iter().map(|_| index));
+        texts.extend(compiled.texts);
     }
-    // Behind the sources, whose numbers are those of their texts.
     texts.push(("oclave_kernel".to_owned(), device.ir.clone()));
     let texts: Vec<Text<'_>> = texts.iter().map(|(name, ir)| Text { name, ir }).collect();
     let foreign = others.map(foreign::functions).unwrap_or_default();
@@ -68,7 +70,12 @@ pub(crate) fn compile(
         .map(|(index, (dependencies, warnings))| Unit {
             bitcode: PathBuf::new(),
             leftovers: Vec::new(),
-            declarations: declarations::of(index, &kernels, &device_globals, &spec_constants),
+            declarations: declarations::of(
+                &|text| owners.get(text) == Some(&index),
+                &kernels,
+                &device_globals,
+                &spec_constants,
+            ),
             dependencies,
             warnings: warnings.lines().map(str::to_owned).collect(),
         })
