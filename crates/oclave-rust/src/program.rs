@@ -33,6 +33,16 @@ impl Program {
         let (mut functions, mut globals) = (HashMap::new(), HashMap::new());
         for (index, module) in modules.iter().enumerate() {
             for function in module.functions.values().filter(|f| !f.blocks.is_empty() && !f.is_internal) {
+                if let Some(kernel) = function.name.strip_prefix(crate::kernels::ENTRY)
+                    && let Some(other) = functions.get(&function.name)
+                {
+                    let of = |index: usize| texts.get(index).map_or("", |text| text.name);
+                    return Err(Error::Link(format!(
+                        "the kernel `{kernel}` is in {} and in {}; rename one, or compile them as two programs",
+                        of(*other),
+                        of(index)
+                    )));
+                }
                 // Generic functions that two crates instantiated are equal.
                 functions.entry(function.name.clone()).or_insert(index);
             }

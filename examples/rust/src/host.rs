@@ -4,6 +4,8 @@
 pub mod groups;
 #[path = "../kernels/mix.rs"]
 pub mod mix;
+#[path = "../kernels/objects.rs"]
+pub mod objects;
 #[path = "../kernels/step.rs"]
 pub mod step;
 #[path = "../kernels/widths.rs"]

@@ -451,3 +451,34 @@ fn a_package_with_dependencies() {
         assert!(found.iter().zip(wanted).all(near), "{found:?} is not {wanted:?}");
     }
 }
+
+#[test]
+fn objects_of_traits() {
+    let (context, queue) = queue();
+    let sizes: Vec<f32> = numbers(N + 2).iter().map(|n| (n % 64) as f32 / 4.0).collect();
+    let (given, out) = (queue.upload(&sizes).unwrap(), context.alloc_device::<f32>(N).unwrap());
+    let mut wanted = vec![0.0; N];
+    queue.parallel_for(N, kernels::objects::areas(&given, &out)).unwrap();
+    host::objects::areas::run_on_host(HostRange::new([N]), &sizes, &mut wanted);
+    assert_eq!(queue.read(&out).unwrap(), wanted);
+    queue.parallel_for(N, kernels::objects::totals(&given, &out)).unwrap();
+    host::objects::totals::run_on_host(HostRange::new([N]), &sizes, &mut wanted);
+    assert_eq!(queue.read(&out).unwrap(), wanted);
+
+    queue.parallel_for(10, kernels::objects::faulty(&given, &out)).unwrap();
+    queue.wait().unwrap();
+    queue.parallel_for(12, kernels::objects::faulty(&given, &out)).unwrap();
+    let text = queue.wait().unwrap_err().to_string();
+    assert!(text.contains("work-item 11 panicked") && text.contains("index out of bounds"), "{text}");
+}
+
+#[test]
+fn pointers_to_functions() {
+    let (context, queue) = queue();
+    let x: Vec<u32> = numbers(N).iter().map(|n| (n % 60000) as u32).collect();
+    let (given, out) = (queue.upload(&x).unwrap(), context.alloc_device::<u32>(N).unwrap());
+    queue.parallel_for(N, kernels::objects::steps(&given, &out)).unwrap();
+    let mut wanted = vec![0; N];
+    host::objects::steps::run_on_host(HostRange::new([N]), &x, &mut wanted);
+    assert_eq!(queue.read(&out).unwrap(), wanted);
+}

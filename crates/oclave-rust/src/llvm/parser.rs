@@ -1151,7 +1151,7 @@ impl<'t> Parser<'t> {
         }
         let callee = match self.advance() {
             Token::Global(name) => Callee::Function(name.as_ref().into()),
-            Token::Local(_) => Callee::Other("a function through a pointer"),
+            Token::Local(name) => Callee::Pointer(self.local(&name)),
             Token::Word("asm") => {
                 self.skip_line(first);
                 return Ok((

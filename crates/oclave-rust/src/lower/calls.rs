@@ -9,7 +9,7 @@ use super::types::{Leaf, Scalar, leaves};
 use super::{Argument, library};
 use crate::demangle;
 use crate::kernels::{self, INTRINSIC};
-use crate::llvm::tree::{BlockIndex, Constant, Instruction, Operand, Type, Typed};
+use crate::llvm::tree::{BlockIndex, Constant, Instruction, Local, Operand, Type, Typed};
 use crate::spaces::Storage;
 
 /// The order of a barrier.
@@ -123,6 +123,61 @@ impl Lower<'_, '_> {
                 values
             }
         };
+        self.set(instruction, values);
+        Ok(())
+    }
+
+    /// A call of one of several functions: a switch over the numbers that stand for their addresses.
+    pub(super) fn call_through_pointer(
+        &mut self,
+        instruction: &Instruction,
+        at: (BlockIndex, usize),
+        pointer: Local,
+        arguments: &[Typed],
+    ) -> Lowering<()> {
+        let (copies, is_whole) = self.analysis.indirect.get(&at).cloned().unwrap_or_default();
+        let copies = match copies.as_slice() {
+            [] => {
+                return Err(Refusal::new(
+                    "it calls a function through a pointer, and no function of this type has its address taken",
+                    "make the object or the pointer in the kernel, by functions that the kernel calls",
+                ));
+            }
+            [copy] if is_whole => return self.call_function(instruction, copy, arguments),
+            copies => copies.to_vec(),
+        };
+        let (address, _) = self.pointer(&Operand::Local(pointer))?;
+        let (ulong, uint) = (self.int(64), self.int(32));
+        let number = self.op(Op::ConvertPtrToU, ulong, &[address]);
+        let number = self.op(Op::UConvert, uint, &[number]);
+        let labels: Vec<ValueId> = copies.iter().map(|_| self.output.builder.value()).collect();
+        let end = self.output.builder.value();
+        let other = if is_whole { None } else { Some(self.output.builder.value()) };
+        let Some(default) = other.or(labels.last().copied()) else { return Err("a call of nothing".into()) };
+        let mut operands = vec![number.word(), default.word()];
+        for (copy, label) in copies.iter().zip(&labels) {
+            let number = self.output.function_number(&copy.symbol);
+            operands.extend([number as u32, label.word()]);
+        }
+        self.end(Op::Switch, &operands);
+        let mut incoming = Vec::new();
+        for (copy, label) in copies.iter().zip(&labels) {
+            self.begin(*label);
+            self.call_function(instruction, copy, arguments)?;
+            let values = instruction.result.and_then(|result| self.values.get(&result).cloned());
+            if let Some(from) = self.current_label() {
+                incoming.push((from, values.unwrap_or_else(|| Rc::from([]))));
+            }
+            self.end(Op::Branch, &[end.word()]);
+        }
+        if let Some(other) = other {
+            self.begin(other);
+            self.panic_without_function(instruction)?;
+        }
+        let storage = self.result_storage(instruction);
+        let types: Vec<_> =
+            leaves(&instruction.ty)?.iter().map(|leaf| self.leaf_type(leaf.scalar, storage)).collect();
+        let values = self.begin_with(end, &types, &incoming);
         self.set(instruction, values);
         Ok(())
     }

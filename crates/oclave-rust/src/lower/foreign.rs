@@ -103,7 +103,7 @@ impl Output<'_> {
             for ty in &function.parameters {
                 values.push(match ty {
                     ForeignType::Pointer(memory, _) => {
-                        classes.push((memory.spaces(), None));
+                        classes.push(memory.spaces());
                         Some(classes.len() - 1)
                     }
                     _ => None,

@@ -76,6 +76,8 @@ struct Output<'p> {
     kernel: String,
     /// Functions of other languages.
     foreign: &'p [ForeignFunction],
+    /// Functions whose addresses are taken, by number. Calls through pointers compare these.
+    functions: HashMap<Symbol, u64>,
     /// Those in Rust that other languages call.
     exported: Vec<String>,
 }
@@ -102,6 +104,7 @@ pub(crate) fn lower(program: &Program, kernels: &[Kernel], variables: Surroundin
         panics: Panics::default(),
         kernel: String::new(),
         foreign: variables.foreign,
+        functions: HashMap::new(),
         exported: Vec::new(),
     };
     output.builder.opencl_std();
@@ -259,6 +262,12 @@ impl Output<'_> {
         Ok((variable, ty))
     }
 
+    /// What stands for the address of a function.
+    fn function_number(&mut self, symbol: &Symbol) -> u64 {
+        let next = self.functions.len() as u64 + 1;
+        *self.functions.entry(symbol.clone()).or_insert(next)
+    }
+
     /// The value of a constant as an array of integers.
     fn constant_value(&mut self, symbol: &Symbol) -> Result<(ValueId, TypeId), String> {
         let (owner, global) = self.program.global(symbol.module, &symbol.name).ok_or_else(|| {
@@ -270,12 +279,16 @@ impl Output<'_> {
                 crate::demangle::path(&symbol.name)
             ));
         }
-        let image = Image::of_global(self.program, owner.module, &owner.name)?;
-        if !image.addresses.is_empty() {
-            return Err(format!(
-                "the constant `{}` holds addresses (a table of references or functions)",
-                crate::demangle::path(&symbol.name)
-            ));
+        let mut image = Image::of_global(self.program, owner.module, &owner.name)?;
+        for (offset, (target, _)) in std::mem::take(&mut image.addresses) {
+            let Some((function, _)) = self.program.function(target.module, &target.name) else {
+                return Err(format!(
+                    "the constant `{}` holds addresses (a table of references)",
+                    crate::demangle::path(&symbol.name)
+                ));
+            };
+            let number = self.function_number(&function);
+            image.set_address(offset, number);
         }
         let align = global.align.max(crate::llvm::layout::align(&global.ty));
         let bytes = image.bytes.len() as u64;
