@@ -10,6 +10,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "kernels/widths.rs",
         "kernels/groups.rs",
         "kernels/objects.rs",
+        "kernels/barriers.rs",
     ])?;
     Ok(())
 }

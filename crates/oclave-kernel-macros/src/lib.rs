@@ -11,7 +11,8 @@ use proc_macro::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenSt
 #[proc_macro_attribute]
 pub fn kernel(attributes: TokenStream, item: TokenStream) -> TokenStream {
     match expand_kernel(attributes, &item) {
-        Ok(more) => item.into_iter().chain(more).collect(),
+        // Barriers must stand in the kernel itself.
+        Ok(more) => inline_always().into_iter().chain(item).chain(more).collect(),
         // The function itself stays, so that this is the only error.
         Err(error) => item.into_iter().chain(error.tokens()).collect(),
     }
@@ -77,6 +78,17 @@ pub fn device_global(items: TokenStream) -> TokenStream {
 #[proc_macro]
 pub fn spec_constant(items: TokenStream) -> TokenStream {
     statics(items).and_then(expand_constants).unwrap_or_else(|error| error.tokens())
+}
+
+/// `#[inline(always)]`.
+fn inline_always() -> TokenStream {
+    let always =
+        Group::new(Delimiter::Parenthesis, TokenTree::from(Ident::new("always", Span::call_site())).into());
+    let attribute =
+        [TokenTree::from(Ident::new("inline", Span::call_site())), always.into()].into_iter().collect();
+    [TokenTree::from(Punct::new('#', Spacing::Alone)), Group::new(Delimiter::Bracket, attribute).into()]
+        .into_iter()
+        .collect()
 }
 
 /// What is wrong, and where.

@@ -47,7 +47,7 @@ pub const RUSTC_FLAGS: &[&str] = &[
     "-Cdebuginfo=line-tables-only",
     // Barriers must not be copied into branches.
     "-Cllvm-args=-jump-threading-threshold=0",
-    "-Cllvm-args=-enable-nontrivial-unswitch=false",
+    "-Cllvm-args=-unswitch-threshold=0",
 ];
 
 /// The text of one crate.

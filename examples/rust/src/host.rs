@@ -1,5 +1,7 @@
 //! The sources of the kernels on the host.
 
+#[path = "../kernels/barriers.rs"]
+pub mod barriers;
 #[path = "../kernels/groups.rs"]
 pub mod groups;
 #[path = "../kernels/mix.rs"]

@@ -482,3 +482,49 @@ fn pointers_to_functions() {
     host::objects::steps::run_on_host(HostRange::new([N]), &x, &mut wanted);
     assert_eq!(queue.read(&out).unwrap(), wanted);
 }
+
+#[test]
+fn a_panic_before_a_barrier_does_not_hang() {
+    let (context, queue) = queue();
+    let (x, sums) = (queue.upload(&[1_u32; 200]).unwrap(), context.alloc_device::<u32>(4).unwrap());
+    let range = NdRange::new(256, 64);
+    queue.parallel_for(range, kernels::barriers::before_barrier(&x, Local::new(64), &sums)).unwrap();
+    let text = queue.wait().unwrap_err().to_string();
+    assert!(text.contains("panicked") && text.contains("index out of bounds"), "{text}");
+    // Groups without a panic are right.
+    assert_eq!(queue.read(&sums).unwrap()[..3], [64; 3]);
+
+    let out = context.alloc_device::<u32>(64).unwrap();
+    queue.parallel_for(NdRange::new(64, 32), kernels::barriers::in_loop(3, Local::new(32), &out)).unwrap();
+    let text = queue.wait().unwrap_err().to_string();
+    assert!(text.contains("the round is too much"), "{text}");
+    queue.parallel_for(NdRange::new(64, 32), kernels::barriers::in_loop(8, Local::new(32), &out)).unwrap();
+    assert_eq!(queue.read(&out).unwrap(), [7; 64]);
+    // A panic from where the others go on to the next round, or to the end.
+    let short = out.slice(0..40).unwrap();
+    queue.write(&out, &[0; 64]).unwrap();
+    queue.parallel_for(NdRange::new(64, 32), kernels::barriers::in_loop(8, Local::new(32), &short)).unwrap();
+    let text = queue.wait().unwrap_err().to_string();
+    assert!(text.contains("index out of bounds"), "{text}");
+    let found = queue.read(&out).unwrap();
+    assert_eq!((&found[..32], &found[40..]), (&[7; 32][..], &[0; 24][..]));
+}
+
+#[test]
+fn a_panic_before_a_function_of_a_group_does_not_hang() {
+    let (context, queue) = queue();
+    if !context.device().capabilities().aspects.contains(Aspects::WORK_GROUP_COLLECTIVES) {
+        println!("skipped: the device has no functions of work-groups");
+        return;
+    }
+    let (x, sums) = (queue.upload(&[1_u32; 120]).unwrap(), context.alloc_device::<u32>(4).unwrap());
+    queue.parallel_for(NdRange::new(128, 32), kernels::barriers::before_sum(&x, &sums)).unwrap();
+    let text = queue.wait().unwrap_err().to_string();
+    assert!(text.contains("index out of bounds"), "{text}");
+    assert_eq!(queue.read(&sums).unwrap()[..3], [33; 3]);
+    // All panic.
+    let x = x.slice(0..100).unwrap();
+    queue.parallel_for(NdRange::new(64, 32), kernels::barriers::before_sum(&x, &sums)).unwrap();
+    let text = queue.wait().unwrap_err().to_string();
+    assert!(text.contains("divide by zero"), "{text}");
+}

@@ -16,7 +16,7 @@ use crate::spaces::Storage;
 const SEQUENTIALLY_CONSISTENT: u64 = 0x10;
 /// Local and global memory.
 const BOTH: u64 = 0x300;
-const WORK_GROUP: u64 = 2;
+pub(super) const WORK_GROUP: u64 = 2;
 
 impl Lower<'_, '_> {
     pub(super) fn call(
@@ -43,8 +43,7 @@ impl Lower<'_, '_> {
             return self.index_function(instruction, what, arguments);
         }
         if name.starts_with("_Z7barrierj") {
-            self.barrier(WORK_GROUP, BOTH);
-            return Ok(());
+            return self.barrier(WORK_GROUP, BOTH);
         }
         if let Some((number, count)) = library::symbol(name) {
             return self.mathematics(instruction, number, count, arguments);
@@ -233,8 +232,7 @@ impl Lower<'_, '_> {
         match name {
             "barrier" => {
                 let (scope, memory) = (numbers(0)?, numbers(1)?);
-                self.barrier(scope, memory);
-                Ok(())
+                self.barrier(scope, memory)
             }
             "group_vote" => self.vote(instruction, numbers(0)?, numbers(1)? != 0, arguments),
             _ if name.starts_with("group_combine_") => {
@@ -293,10 +291,23 @@ impl Lower<'_, '_> {
         Ok(())
     }
 
-    fn barrier(&mut self, scope: u64, memory: u64) {
+    fn barrier(&mut self, scope: u64, memory: u64) -> Lowering<()> {
+        self.check_waits(scope)?;
         let scope = self.number(32, scope);
         let semantics = self.number(32, SEQUENTIALLY_CONSISTENT | memory);
         self.effect(Op::ControlBarrier, &[scope.word(), scope.word(), semantics.word()]);
+        Ok(())
+    }
+
+    /// Only the kernel itself may wait for other work-items: it knows who has panicked.
+    fn check_waits(&self, scope: u64) -> Lowering<()> {
+        if self.arguments.is_some() || scope != WORK_GROUP {
+            return Ok(());
+        }
+        Err(Refusal::new(
+            "it waits for the other work-items in a function that is not inlined into the kernel",
+            "mark the function `#[inline(always)]`",
+        ))
     }
 
     /// Whether something is true for some or all work-items of a group.
@@ -308,6 +319,7 @@ impl Lower<'_, '_> {
         arguments: &[Typed],
     ) -> Lowering<()> {
         let [.., (ty, value)] = arguments else { return Err("a vote about nothing".into()) };
+        self.check_waits(scope)?;
         let value = self.scalar(ty, value)?;
         self.output.capability(Capability::Groups);
         let (bool, scope) = (self.bool(), self.number(32, scope));
@@ -324,6 +336,7 @@ impl Lower<'_, '_> {
         arguments: &[Typed],
     ) -> Lowering<()> {
         let [.., (ty, value)] = arguments else { return Err("a reduction of nothing".into()) };
+        self.check_waits(scope)?;
         let operations = [
             Op::GroupIAdd,
             Op::GroupFAdd,
@@ -355,6 +368,7 @@ impl Lower<'_, '_> {
         arguments: &[Typed],
     ) -> Lowering<()> {
         let [_, _, ids @ .., (ty, value)] = arguments else { return Err("a broadcast of nothing".into()) };
+        self.check_waits(scope)?;
         let value = self.scalar(ty, value)?;
         let mut parts = Vec::new();
         for (ty, id) in ids.iter().take(usize::try_from(dimensions).unwrap_or(1)) {

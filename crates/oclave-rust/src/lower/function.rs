@@ -82,7 +82,9 @@ pub(super) struct Lower<'a, 'p> {
     pub(super) arguments: Option<&'a [Argument]>,
     pub(super) values: HashMap<Local, Rc<[ValueId]>>,
     variables: Vec<Inst>,
-    blocks: Vec<Block>,
+    pub(super) blocks: Vec<Block>,
+    /// Blocks that end because of a panic.
+    pub(super) panic_exits: HashSet<usize>,
     /// The block that is being written.
     current: usize,
     labels: HashMap<BlockIndex, ValueId>,
@@ -116,6 +118,7 @@ impl<'a, 'p> Lower<'a, 'p> {
             values: HashMap::new(),
             variables: Vec::new(),
             blocks: Vec::new(),
+            panic_exits: HashSet::new(),
             current: 0,
             labels: HashMap::new(),
             exits: HashMap::new(),
@@ -170,6 +173,9 @@ impl<'a, 'p> Lower<'a, 'p> {
         if let Some(first) = self.blocks.first_mut() {
             let prologue = std::mem::take(&mut self.prologue);
             first.code.splice(0..0, prologue);
+        }
+        if self.arguments.is_some() {
+            self.meet();
         }
         let panics = self.note.is_some() && self.arguments.is_none();
         let mut all: Vec<(TypeId, ValueId)> = parameters;
@@ -399,6 +405,7 @@ impl<'a, 'p> Lower<'a, 'p> {
         let number = self.number(64, number << panics::WORK_ITEM_BITS);
         if self.arguments.is_some() {
             self.report(number);
+            self.panic_exits.insert(self.current);
             self.end(Op::Return, &[]);
             return Ok(());
         }
@@ -436,6 +443,7 @@ impl<'a, 'p> Lower<'a, 'p> {
         self.begin(leave);
         if self.arguments.is_some() {
             self.report(value);
+            self.panic_exits.insert(self.current);
         }
         self.leave()?;
         self.begin(go_on);

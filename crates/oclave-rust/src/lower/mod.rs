@@ -1,5 +1,6 @@
 //! From functions of LLVM IR to functions of SPIR-V.
 
+mod barriers;
 mod calls;
 mod code;
 mod floats;
