@@ -16,6 +16,7 @@ mod ptx;
 mod ready;
 mod signature;
 mod single_flight;
+mod slices;
 #[cfg(feature = "compiler")]
 mod source;
 mod spec;
@@ -34,6 +35,7 @@ pub use prints::Printed;
 pub(crate) use programs::Programs;
 pub(crate) use ready::ReadyKernel;
 pub(crate) use signature::declaration;
+pub(crate) use slices::SliceParameter;
 #[cfg(feature = "compiler")]
 pub use source::KernelSource;
 pub use spec::{SpecConstant, SpecType};

@@ -7,6 +7,7 @@ use oclave_image::KernelSignature;
 
 use super::attach::Attached;
 use super::interpreter::InterpreterSlot;
+use super::slices::{self, SliceParameter};
 use crate::MakeError as _;
 use crate::driver::kernel::SharedKernel;
 use crate::driver::sync::{Mutex, MutexGuard};
@@ -77,7 +78,7 @@ impl BuiltProgram {
         let signature = image
             .kernel(name)
             .ok_or_else(|| Error::invalid(format!("image `{}` has no kernel `{name}`", image.name())))?;
-        let kernel = Arc::new(ReadyKernel::new(self, signature, image.follows_pointers(name))?);
+        let kernel = Arc::new(ReadyKernel::new(self, image, signature)?);
         kernels.insert(name.to_owned(), Arc::clone(&kernel));
         Ok(kernel)
     }
@@ -94,13 +95,14 @@ pub(crate) struct ReadyKernel {
     /// Those of its program.
     interpreters: Arc<InterpreterSlot>,
     hidden: Hidden,
+    slices: Option<Box<[SliceParameter]>>,
 }
 
 impl ReadyKernel {
-    fn new(of: &BuiltProgram, signature: &KernelSignature, follows_pointers: bool) -> Result<Self> {
+    fn new(of: &BuiltProgram, image: &LoadedImage, signature: &KernelSignature) -> Result<Self> {
         let program = &of.program;
         // Device globals are reached through pointers that are no arguments.
-        let indirect = follows_pointers || !signature.device_globals.is_empty();
+        let indirect = image.follows_pointers(&signature.name) || !signature.device_globals.is_empty();
         let (kernel, hidden) = first(program, of.hidden(), signature, indirect)?;
         Ok(Self {
             kernel: Arc::new(SharedKernel::new(kernel)),
@@ -109,6 +111,7 @@ impl ReadyKernel {
             max_work_group_size: OnceLock::new(),
             interpreters: Arc::clone(&of.interpreters),
             hidden,
+            slices: slices::of(image, signature),
         })
     }
 
@@ -121,6 +124,12 @@ impl ReadyKernel {
 
     pub(crate) fn signature(&self) -> &KernelSignature {
         &self.signature
+    }
+
+    /// What its parameters are, if it is a kernel in Rust.
+    #[inline]
+    pub(crate) fn slices(&self) -> Option<&[SliceParameter]> {
+        self.slices.as_deref()
     }
 
     pub(crate) fn device(&self) -> &Device {

@@ -45,6 +45,8 @@ pub struct Config {
     /// A device configuration file, and which of its targets.
     pub(crate) device_config: Option<(PathBuf, Vec<String>)>,
     pub(crate) nvidia: bool,
+    /// The manifests of packages of kernels in Rust.
+    pub(crate) rust_packages: Vec<PathBuf>,
 }
 
 impl Default for Config {
@@ -67,6 +69,7 @@ impl Default for Config {
             environment: Environment::default(),
             device_config: None,
             nvidia: false,
+            rust_packages: Vec::new(),
         }
     }
 }
@@ -229,6 +232,27 @@ impl Config {
         self
     }
 
+    /// Adds a package of kernels in Rust: a folder with a `Cargo.toml` that depends on `oclave-kernel`, and on
+    /// other `no_std` crates as it likes. The cargo that runs the build script compiles it, for devices.
+    /// The Rust module of its kernels has the name of the folder.
+    ///
+    /// ```no_run
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// oclave_build::Config::new().rust_package("kernels").compile::<&str>(&[])?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn rust_package(&mut self, folder: impl Into<PathBuf>) -> &mut Self {
+        self.rust_packages.push(folder.into().join(crate::source::MANIFEST));
+        self
+    }
+
+    /// The sources of a program, packages included.
+    fn sources<P: AsRef<Path>>(&self, sources: &[P]) -> Vec<PathBuf> {
+        let sources = sources.iter().map(|source| source.as_ref().to_path_buf());
+        sources.chain(self.rust_packages.iter().cloned()).collect()
+    }
+
     /// How long one run of a tool (clang, llvm-link, llvm-spirv, …) may take before it is ended and
     /// the build fails; 10 minutes unless set.
     pub fn tool_limit(&mut self, limit: Duration) -> &mut Self {
@@ -253,7 +277,7 @@ impl Config {
     /// As [`Config::compile`].
     pub fn compile_to<P: AsRef<Path>>(&self, sources: &[P], cargo: &mut dyn Write) -> Result<Output> {
         self.check()?;
-        program::build(self, sources, cargo)
+        program::build(self, &self.sources(sources), cargo)
     }
 
     /// Compiles a program to device images, without Rust, and without a word to cargo.
@@ -265,7 +289,7 @@ impl Config {
     /// As [`Config::compile`].
     pub fn compile_images<P: AsRef<Path>>(&self, sources: &[P]) -> Result<Images> {
         self.check()?;
-        program::images(self, sources)
+        program::images(self, &self.sources(sources))
     }
 
     /// Names the compiler that would be used, with the versions of its programs.

@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use oclave_image::passes::{LinkInput, link_languages};
 use oclave_image::{DeviceImage, FILE_EXTENSION, PostLinkOptions, PropertyValue, TranslationUnit, post_link};
 
 use crate::cargo::Cargo;
@@ -189,6 +190,7 @@ fn device_images(
         work: folders.work,
     });
     let (mut units, mut linked) = (Vec::new(), Vec::new());
+    let mut of_others = None;
     if let Some(compiler) = &compiler {
         let (compiled, translated) = translate::program(compiler, &others, cargo)?;
         units = compiled;
@@ -196,20 +198,33 @@ fn device_images(
             // The host's side is an image like the others.
             units.iter_mut().for_each(|unit| unit.declarations.shared.clear());
         }
-        linked.push(translation_unit(config, &others, &units, translated));
+        of_others = Some(translation_unit(config, &others, &units, translated));
     }
     let mut rust = match &tools.rustc {
-        Some(rustc) => Some(rust::compile(config, rustc, &in_rust, folders.work, cargo)?),
+        Some(rustc) => {
+            let module = of_others.as_ref().map(|unit| &unit.module);
+            Some(rust::compile(config, rustc, &in_rust, folders.work, module, cargo)?)
+        }
         None => None,
     };
+    let mut are_linked = false;
     if let Some(rust) = &rust {
         let translated = Translated { module: rust.module.clone(), sources: Vec::new() };
         let mut unit = translation_unit(config, &in_rust, &rust.units, translated);
-        if compiler.is_some() {
-            unit.name = format!("{}.rust", unit.name);
+        match &mut of_others {
+            Some(others) if rust.is_linked_with(&others.module) => {
+                join_languages(others, &unit)?;
+                others.name.clone_from(&config.out_name);
+                are_linked = true;
+            }
+            Some(_) => {
+                unit.name = format!("{}.rust", unit.name);
+                linked.push(unit);
+            }
+            None => linked.push(unit),
         }
-        linked.push(unit);
     }
+    linked.splice(0..0, of_others);
     let mut options = PostLinkOptions::default();
     options.round_products = !config.fp_contract;
     options.split = config.split;
@@ -220,9 +235,10 @@ fn device_images(
     })?;
     if let Some(compiler) = &compiler {
         undefined::refuse(compiler, &others, &images)?;
-        // Doubles in Rust are those that the source writes.
+        // Doubles in Rust are those that the source writes, and what is called from Rust has one form.
         let names: Vec<&str> = others.iter().map(|source| source.stem.as_str()).collect();
-        if in_rust.is_empty() {
+        if are_linked {
+        } else if in_rust.is_empty() {
             without_fp64::add(compiler, &others, &units, &options, &mut images)?;
         } else {
             let is_other = |image: &DeviceImage| names.contains(&image.name.as_str());
@@ -233,7 +249,7 @@ fn device_images(
         }
     }
     if let Some(rust) = &rust {
-        images.iter_mut().for_each(|image| rust.describe_panics(image));
+        images.iter_mut().for_each(|image| rust.describe(image));
     }
     if let Some((path, targets)) = &config.device_config {
         cargo.rerun_if_changed(path);
@@ -254,6 +270,17 @@ fn device_images(
         image.properties.insert(BUILD_SET, TOOLCHAIN, PropertyValue::Bytes(described));
     }
     Ok((images, units))
+}
+
+/// Joins the module of sources in Rust with that of the others.
+fn join_languages(others: &mut TranslationUnit, in_rust: &TranslationUnit) -> Result<()> {
+    let input = |name, module| LinkInput { name, module };
+    let inputs = [input("OpenCL C", &others.module), input("Rust", &in_rust.module)];
+    others.module = link_languages(&inputs).map_err(|error| {
+        Error::new(ErrorKind::Link, "sources in Rust and in OpenCL C do not fit together").with_source(error)
+    })?;
+    others.kernel_sources.extend(in_rust.kernel_sources.clone());
+    Ok(())
 }
 
 /// The units of all sources in their order.

@@ -55,7 +55,15 @@ pub(crate) struct Source {
     pub(crate) language: Language,
 }
 
+/// The file that makes a folder a package of Rust.
+pub(crate) const MANIFEST: &str = "Cargo.toml";
+
 impl Source {
+    /// Whether it is a package of Rust, by its manifest.
+    pub(crate) fn is_package(&self) -> bool {
+        self.path.file_name().is_some_and(|name| name == MANIFEST)
+    }
+
     /// The name that tells this source's static variables from those of all other sources in an
     /// application, other programs and packages included: `package/program/stem`.
     pub(crate) fn unit(&self, config: &Config) -> String {
@@ -107,6 +115,7 @@ pub(crate) fn sources<P: AsRef<Path>>(paths: &[P]) -> Result<Vec<Source>> {
             Some("cl") => Language::OpenClC,
             Some("clcpp") => Language::CppForOpenCl,
             Some("rs") => Language::Rust,
+            _ if path.file_name().is_some_and(|name| name == MANIFEST) => Language::Rust,
             _ => {
                 return Err(Error::config(format!(
                     "{}: kernel sources end in .cl (OpenCL C 3.0), .clcpp (C++ for OpenCL 2021) or .rs (Rust)",
@@ -120,7 +129,10 @@ pub(crate) fn sources<P: AsRef<Path>>(paths: &[P]) -> Result<Vec<Source>> {
                 path.display()
             )));
         }
-        let Some(stem) = path.file_stem().and_then(|stem| stem.to_str()) else {
+        // A package has the name of its folder.
+        let is_package = path.file_name().is_some_and(|name| name == MANIFEST);
+        let named = if is_package { path.parent().unwrap_or(path) } else { path };
+        let Some(stem) = named.file_stem().and_then(|stem| stem.to_str()) else {
             return Err(Error::config(format!("{}: the file name is not UTF-8", path.display())));
         };
         if let Some(other) = stems.insert(crate::codegen::module_name(stem), path.to_path_buf()) {

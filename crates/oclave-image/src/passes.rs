@@ -10,7 +10,7 @@ pub use crate::link::dispatch::{
     BodyConflict, DEFAULT_DEPTH, DispatchPlan, VIRTUAL_FAULT, VIRTUAL_FAULT_BYTES, VirtualProgram, fault_id,
     needs_dispatchers,
 };
-pub use crate::link::linker::{self as link, LinkInput, link_modules};
+pub use crate::link::linker::{self as link, LinkInput, link_languages, link_modules};
 pub use crate::link::virtual_functions;
 pub use crate::lowering::device_target::DeviceTarget;
 pub use crate::lowering::global_access::{GLOBAL_ACCESS_KERNEL, add_global_access_kernel};

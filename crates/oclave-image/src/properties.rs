@@ -45,6 +45,35 @@ pub const WITHOUT_FP64: &str = "oclave/without fp64";
 /// the source, a zero byte and the message.
 pub const PANICS: &str = "oclave/panics";
 
+/// Set of the parameters of kernels in Rust: kernel → one byte for each parameter, a [`SliceKind`].
+pub const SLICES: &str = "oclave/slices";
+
+/// What a parameter of a kernel in Rust is, as [`SLICES`] has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum SliceKind {
+    /// Anything else.
+    Other = 0,
+    /// `&[T]`: nothing changes the memory while the kernel runs.
+    Read = 1,
+    /// Memory that all work-items change.
+    Shared = 2,
+    /// Memory of which each work-item has one element.
+    Out = 3,
+    /// The number of elements of the parameter before it.
+    Length = 4,
+}
+
+impl SliceKind {
+    /// The kind of a byte.
+    pub fn from_byte(byte: u8) -> Self {
+        [Self::Read, Self::Shared, Self::Out, Self::Length]
+            .into_iter()
+            .find(|kind| *kind as u8 == byte)
+            .unwrap_or(Self::Other)
+    }
+}
+
 /// The value of a property.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PropertyValue {

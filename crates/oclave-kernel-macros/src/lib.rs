@@ -11,7 +11,8 @@ use proc_macro::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenSt
 #[proc_macro_attribute]
 pub fn kernel(attributes: TokenStream, item: TokenStream) -> TokenStream {
     match expand_kernel(attributes, &item) {
-        Ok(more) => item.into_iter().chain(more).collect(),
+        // Barriers must stand in the kernel itself.
+        Ok(more) => inline_always().into_iter().chain(item).chain(more).collect(),
         // The function itself stays, so that this is the only error.
         Err(error) => item.into_iter().chain(error.tokens()).collect(),
     }
@@ -21,6 +22,73 @@ pub fn kernel(attributes: TokenStream, item: TokenStream) -> TokenStream {
 #[proc_macro_derive(Data)]
 pub fn data(item: TokenStream) -> TokenStream {
     expand_data(item).unwrap_or_else(|error| error.tokens())
+}
+
+/// Declares variables that all kernels and the host share.
+///
+/// ```
+/// use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+///
+/// use oclave_kernel::{Item, device_global, kernel};
+///
+/// device_global! {
+///     /// How many work-items have run.
+///     pub static COUNT: AtomicU32 = AtomicU32::new(0);
+///     /// Set by the host.
+///     #[host_access(write)]
+///     pub static SCALES: [f32; 4] = [1.0, 2.0, 4.0, 8.0];
+/// }
+///
+/// #[kernel]
+/// pub fn count(_item: Item<1>) {
+///     if SCALES.elements().get(1) > 1.0 {
+///         COUNT.fetch_add(1, Relaxed);
+///     }
+/// }
+/// ```
+/// They have the type `DeviceGlobal` in kernels. The host has an `oclave::DeviceGlobal` of the same
+/// name. `#[host_access(read)]`, `write` or `none` restricts the host, `#[device_image_scope]` gives
+/// each program a variable of its own. `extern static NAME: Type;` is a variable that a source in
+/// OpenCL C of the same program defines as `DEVICE_GLOBAL() __global`.
+#[proc_macro]
+pub fn device_global(items: TokenStream) -> TokenStream {
+    statics(items).and_then(expand_globals).unwrap_or_else(|error| error.tokens())
+}
+
+/// Declares specialization constants: numbers that the host may set before a kernel is built for a
+/// device.
+///
+/// ```
+/// use oclave_kernel::{Item, Out, kernel, spec_constant};
+///
+/// spec_constant! {
+///     /// Rounds of the kernel. The number is its `SpecId`, unique in the program.
+///     #[id(0)]
+///     pub static ROUNDS: u32 = 16;
+/// }
+///
+/// #[kernel]
+/// pub fn count(_item: Item<1>, mut out: Out<u32>) {
+///     for _ in 0..ROUNDS.get() {
+///         *out += 1;
+///     }
+/// }
+/// ```
+/// The host sets it with the `oclave::SpecConstant` of the same name.
+#[proc_macro]
+pub fn spec_constant(items: TokenStream) -> TokenStream {
+    statics(items).and_then(expand_constants).unwrap_or_else(|error| error.tokens())
+}
+
+/// `#[inline(always)]`.
+fn inline_always() -> TokenStream {
+    let always =
+        Group::new(Delimiter::Parenthesis, TokenTree::from(Ident::new("always", Span::call_site())).into());
+    let attribute =
+        [TokenTree::from(Ident::new("inline", Span::call_site())), always.into()].into_iter().collect();
+    [TokenTree::from(Punct::new('#', Spacing::Alone)), Group::new(Delimiter::Bracket, attribute).into()]
+        .into_iter()
+        .collect()
 }
 
 /// What is wrong, and where.
@@ -399,6 +467,223 @@ fn expand_data(item: TokenStream) -> Expanded<TokenStream> {
     match text.parse::<TokenStream>() {
         Ok(tokens) => Ok(with_types(tokens, &found)),
         Err(_) => wrong("this struct cannot be described; report it", name.span()),
+    }
+}
+
+/// A static of `device_global!` or `spec_constant!`.
+struct Static {
+    /// Those that are left for rustc.
+    attributes: TokenStream,
+    documentation: String,
+    /// The macro's own attributes, with what stands in parentheses.
+    own: Vec<(String, String)>,
+    visibility: TokenStream,
+    is_extern: bool,
+    name: Ident,
+    ty: TokenStream,
+    value: TokenStream,
+}
+
+/// Reads `pub static NAME: Type = value;`, any number of them.
+fn statics(items: TokenStream) -> Expanded<Vec<Static>> {
+    let mut tokens = items.into_iter().peekable();
+    let mut found = Vec::new();
+    while tokens.peek().is_some() {
+        let (mut attributes, mut own) = (Vec::new(), Vec::new());
+        let (mut documentation, mut visibility, mut is_extern) = (String::new(), Vec::new(), false);
+        let mut last = Span::call_site();
+        let name = loop {
+            let Some(token) = tokens.next() else { return wrong("a `static NAME: Type = value;`", last) };
+            last = token.span();
+            match &token {
+                TokenTree::Punct(punct) if punct.as_char() == '#' => {
+                    let Some(TokenTree::Group(group)) = tokens.next() else {
+                        return wrong("an attribute", last);
+                    };
+                    documentation += &doc_line(group.stream());
+                    let parts: Vec<TokenTree> = group.stream().into_iter().collect();
+                    let name = parts.first().map(ToString::to_string).unwrap_or_default();
+                    if ["host_access", "device_image_scope", "id"].contains(&name.as_str()) {
+                        let given = match parts.get(1) {
+                            Some(TokenTree::Group(group)) => group.stream().to_string(),
+                            _ => String::new(),
+                        };
+                        own.push((name, given));
+                    } else {
+                        attributes.extend([token.clone(), group.into()]);
+                    }
+                }
+                TokenTree::Ident(ident) => match ident.to_string().as_str() {
+                    "pub" => {
+                        visibility.push(token.clone());
+                        if let Some(TokenTree::Group(group)) = tokens.peek()
+                            && group.delimiter() == Delimiter::Parenthesis
+                        {
+                            visibility.extend(tokens.next());
+                        }
+                    }
+                    "extern" => is_extern = true,
+                    "static" => match tokens.next() {
+                        Some(TokenTree::Ident(name)) => break name,
+                        _ => return wrong("a static without a name", last),
+                    },
+                    _ => return wrong("a `static NAME: Type = value;`", last),
+                },
+                _ => return wrong("a `static NAME: Type = value;`", last),
+            }
+        };
+        let (mut ty, mut value, mut in_value) = (Vec::new(), Vec::new(), false);
+        let mut colon = false;
+        for token in tokens.by_ref() {
+            match &token {
+                TokenTree::Punct(punct) if punct.as_char() == ';' => break,
+                TokenTree::Punct(punct) if punct.as_char() == ':' && !colon => colon = true,
+                TokenTree::Punct(punct) if punct.as_char() == '=' && !in_value => in_value = true,
+                _ if in_value => value.push(token),
+                _ => ty.push(token),
+            }
+        }
+        if !colon || ty.is_empty() {
+            return wrong("a static has a type", name.span());
+        }
+        if is_extern != value.is_empty() {
+            let what = if is_extern {
+                "an `extern static` has no value here: the source that defines it has one"
+            } else {
+                "a static has a value"
+            };
+            return wrong(what, name.span());
+        }
+        found.push(Static {
+            attributes: attributes.into_iter().collect(),
+            documentation,
+            own,
+            visibility: visibility.into_iter().collect(),
+            is_extern,
+            name,
+            ty: ty.into_iter().collect(),
+            value: value.into_iter().collect(),
+        });
+    }
+    Ok(found)
+}
+
+/// The tokens of a static, for `__type0!()` (its name) to `__type4!()`.
+fn parts(of: &Static) -> Vec<Parameter> {
+    let name = TokenStream::from(TokenTree::Ident(of.name.clone()));
+    [name, of.ty.clone(), of.value.clone(), of.attributes.clone(), of.visibility.clone()]
+        .map(|ty| Parameter { name: String::new(), ty })
+        .into()
+}
+
+fn expand_globals(statics: Vec<Static>) -> Expanded<TokenStream> {
+    let mut all = TokenStream::new();
+    for global in &statics {
+        let mut properties = Vec::new();
+        for (property, given) in &global.own {
+            match (property.as_str(), given.as_str()) {
+                ("host_access", "read" | "write" | "read_write" | "none") => {
+                    properties.push(format!("host_access_{given}"));
+                }
+                ("device_image_scope", "") => properties.push(property.clone()),
+                _ => {
+                    return wrong(
+                        format!(
+                            "a device global has no property `{property}({given})`; it takes `host_access(read)`, `write`, \
+                             `read_write` or `none`, and `device_image_scope`"
+                        ),
+                        global.name.span(),
+                    );
+                }
+            }
+        }
+        let name = global.name.to_string();
+        let (line, number) = (global.name.span().line(), u32::from(global.is_extern));
+        let (documentation, properties) = (&global.documentation, properties.join(","));
+        let ty = "::oclave_kernel::DeviceGlobal<__type1!()>";
+        let on_device = if global.is_extern {
+            format!(
+                "#[allow(unsafe_code, improper_ctypes)]
+                unsafe extern \"C\" {{
+                    #[link_name = \"{name}\"]
+                    __type3!() __type4!() safe static __type0!(): {ty};
+                }}"
+            )
+        } else {
+            format!(
+                "#[allow(unsafe_code)]
+                #[unsafe(export_name = \"{name}\")]
+                __type3!() __type4!() static __type0!(): {ty} = ::oclave_kernel::DeviceGlobal::new(__type2!());"
+            )
+        };
+        let on_host = if global.is_extern { "zeroed()" } else { "new(__type2!())" };
+        let description = description(
+            "global",
+            &name,
+            &format!(
+                "({line}, {number}), file!(), {documentation:?}, {properties:?}, <__type1!() as ::oclave_kernel::Element>::DESCRIPTION, 0"
+            ),
+        );
+        let text = format!(
+            "::oclave_kernel::__device! {{ {on_device} {description} }}
+             ::oclave_kernel::__host! {{
+                 __type3!() __type4!() static __type0!(): {ty} = ::oclave_kernel::DeviceGlobal::{on_host};
+             }}"
+        );
+        all.extend(expanded(&text, global)?);
+    }
+    Ok(all)
+}
+
+fn expand_constants(statics: Vec<Static>) -> Expanded<TokenStream> {
+    let mut all = TokenStream::new();
+    for constant in &statics {
+        let id = match constant.own.as_slice() {
+            [(id, number)] if id == "id" => number.parse::<u32>().ok(),
+            _ => None,
+        };
+        let (Some(id), false) = (id, constant.is_extern) else {
+            return wrong(
+                "a specialization constant has a number that is unique in the program: `#[id(0)]`",
+                constant.name.span(),
+            );
+        };
+        let name = constant.name.to_string();
+        let (line, documentation) = (constant.name.span().line(), &constant.documentation);
+        let description = description(
+            "spec",
+            &name,
+            &format!(
+                "({line}, {id}), file!(), {documentation:?}, \"\", <__type1!() as ::oclave_kernel::Element>::DESCRIPTION, 0"
+            ),
+        );
+        let text = format!(
+            "__type3!() __type4!() const __type0!(): ::oclave_kernel::SpecConstant<__type1!(), {id}> =
+                 ::oclave_kernel::SpecConstant::<__type1!(), {id}>::new(__type2!());
+             ::oclave_kernel::__device! {{ {description} }}"
+        );
+        all.extend(expanded(&text, constant)?);
+    }
+    Ok(all)
+}
+
+/// The constant that `oclave-build` reads.
+fn description(kind: &str, name: &str, arguments: &str) -> String {
+    format!(
+        "const _: () = {{
+            #[allow(unsafe_code)]
+            #[used]
+            #[unsafe(export_name = \"__oclave_{kind}_{name}\")]
+            static DESCRIPTION: ::oclave_kernel::__private::VariableDescription =
+                ::oclave_kernel::__private::VariableDescription::new({arguments});
+        }};"
+    )
+}
+
+fn expanded(text: &str, of: &Static) -> Expanded<TokenStream> {
+    match text.parse::<TokenStream>() {
+        Ok(tokens) => Ok(with_types(tokens, &parts(of))),
+        Err(_) => wrong("this static cannot be expanded; report it", of.name.span()),
     }
 }
 

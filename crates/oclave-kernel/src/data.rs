@@ -55,4 +55,18 @@ macro_rules! atomics {
     )*};
 }
 
+/// Arrays of atomics, for device globals.
+macro_rules! atomic_arrays {
+    ($($ty:ty),*) => {$(
+        // SAFETY: an array has the bytes of its elements.
+        unsafe impl<const N: usize> Element for [$ty; N] {
+            const DESCRIPTION: &'static TypeDescription =
+                &TypeDescription::array::<[$ty; N]>(<$ty as Element>::DESCRIPTION, N);
+            const IS_ATOMIC: bool = true;
+        }
+    )*};
+}
+
+atomic_arrays!(AtomicI32, AtomicU32, AtomicI64, AtomicU64);
+
 atomics!(AtomicI32 = 4, AtomicU32 = 5, AtomicI64 = 6, AtomicU64 = 7);

@@ -32,6 +32,38 @@ impl KernelDescription {
     }
 }
 
+/// A device global or a specialization constant.
+#[derive(Debug)]
+#[repr(C)]
+pub struct VariableDescription {
+    version: u32,
+    line: u32,
+    /// Of a device global 1 if another language defines it; the id of a specialization constant.
+    number: u32,
+    reserved: u32,
+    file: &'static str,
+    documentation: &'static str,
+    /// As in the markers of C.
+    properties: &'static str,
+    ty: &'static TypeDescription,
+    /// The default of a specialization constant.
+    bits: u64,
+}
+
+impl VariableDescription {
+    /// All of it.
+    pub const fn new(
+        (line, number): (u32, u32),
+        file: &'static str,
+        documentation: &'static str,
+        properties: &'static str,
+        ty: &'static TypeDescription,
+        bits: u64,
+    ) -> Self {
+        Self { version: VERSION, line, number, reserved: 0, file, documentation, properties, ty, bits }
+    }
+}
+
 /// A parameter.
 #[derive(Debug)]
 #[repr(C)]

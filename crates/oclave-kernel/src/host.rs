@@ -2,7 +2,10 @@
 
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
+use core::panic::Location;
 use std::boxed::Box;
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::sync::{Barrier, Mutex, PoisonError};
 use std::vec::Vec;
 
@@ -55,6 +58,72 @@ pub struct Work {
     item: Item<3>,
     number: usize,
     group: usize,
+}
+
+/// What the work-items of a work-group have in common.
+#[derive(Debug)]
+pub(crate) struct HostGroup {
+    barrier: Barrier,
+    values: Mutex<Vec<u64>>,
+    arrays: Mutex<Arrays>,
+}
+
+/// Local arrays, by the place in the source that asks for them and their size in bytes.
+type Arrays = HashMap<(&'static Location<'static>, usize), Address>;
+
+/// The address of memory that is never freed.
+#[derive(Debug, Clone, Copy)]
+struct Address(*mut u8);
+
+// SAFETY: work-items access the memory as they do on a device.
+unsafe impl Send for Address {}
+
+impl Address {
+    /// New memory for a local array.
+    fn new(bytes: usize) -> Self {
+        let words: Vec<u64> = (0..bytes.div_ceil(8)).map(|_| 0).collect();
+        Self(Box::leak(words.into_boxed_slice()).as_mut_ptr().cast())
+    }
+}
+
+impl HostGroup {
+    fn new(size: usize) -> Self {
+        let values = Mutex::new((0..size).map(|_| 0).collect());
+        Self { barrier: Barrier::new(size), values, arrays: Mutex::default() }
+    }
+
+    pub(crate) fn wait(&self) {
+        self.barrier.wait();
+    }
+
+    /// Gives the value of a work-item to the others, and gets theirs.
+    pub(crate) fn exchange(&self, number: usize, value: u64) -> Vec<u64> {
+        let values = || self.values.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(own) = values().get_mut(number) {
+            *own = value;
+        }
+        self.wait();
+        let all = values().clone();
+        self.wait();
+        all
+    }
+}
+
+/// The local array of the caller's place, for a work-group or for a work-item that is alone in its.
+#[track_caller]
+pub(crate) fn local_array(group: Option<&HostGroup>, bytes: usize) -> *mut u8 {
+    std::thread_local! {
+        static ALONE: RefCell<Arrays> = RefCell::default();
+    }
+    let key = (Location::caller(), bytes);
+    let address = match group {
+        Some(group) => {
+            let mut arrays = group.arrays.lock().unwrap_or_else(PoisonError::into_inner);
+            *arrays.entry(key).or_insert_with(|| Address::new(bytes))
+        }
+        None => ALONE.with_borrow_mut(|arrays| *arrays.entry(key).or_insert_with(|| Address::new(bytes))),
+    };
+    address.0
 }
 
 /// Local memory of one parameter: that of the work-group that runs.
@@ -110,8 +179,8 @@ impl<const D: usize> HostParameter for Item<D> {
     }
 
     fn of(_: &HostRange<D>, work: &Work) -> Self {
-        let Item { global_id, global_size, local_id, local_size, group_id, group_count, barrier } = work.item;
-        Self { global_id, global_size, local_id, local_size, group_id, group_count, barrier }
+        let Item { global_id, global_size, local_id, local_size, group_id, group_count, group } = work.item;
+        Self { global_id, global_size, local_id, local_size, group_id, group_count, group }
     }
 }
 
@@ -217,7 +286,8 @@ pub fn run(range: Option<Range>, kernel: &(dyn Fn(&Work) + Sync)) {
     let count = [0, 1, 2].map(|axis| global[axis] / local[axis].max(1));
     for (group, group_id) in places(count).enumerate() {
         let size: usize = local.iter().product();
-        let barrier: Option<&'static Barrier> = has_groups.then(|| &*Box::leak(Box::new(Barrier::new(size))));
+        let shared: Option<&'static HostGroup> =
+            has_groups.then(|| &*Box::leak(Box::new(HostGroup::new(size))));
         let work = |local_id: [usize; 3]| {
             let global_id = [0, 1, 2].map(|axis| group_id[axis] * local[axis] + local_id[axis]);
             let number = (global_id[2] * global[1] + global_id[1]) * global[0] + global_id[0];
@@ -228,7 +298,7 @@ pub fn run(range: Option<Range>, kernel: &(dyn Fn(&Work) + Sync)) {
                 local_size: local,
                 group_id,
                 group_count: count,
-                barrier,
+                group: shared,
             };
             Work { item, number, group }
         };

@@ -23,15 +23,25 @@
 //! | [`Item<D>`](Item) | ids and sizes, barriers | nothing | [`HostRange<D>`](HostRange) |
 //! | numbers, arrays, structs that are [`Data`] | a value | a value | a value |
 //! | `&[T]` | memory that nobody writes meanwhile | memory | a slice |
-//! | [`Out<T>`](Out) | the work-item's own element | memory of at least as many elements as work-items | a mutable slice |
+//! | [`Out<T>`](Out) | the work-item's own element | memory with an element for each work-item | a mutable slice |
 //! | [`Global<T>`](Global) | memory for all, by `get` and `set` | memory | a mutable slice |
 //! | `&[AtomicU32]`, [`AtomicI32`](core::sync::atomic::AtomicI32) | memory for all, by atomic accesses | memory of `u32`, `i32` | a slice |
 //! | [`Local<T>`](Local) | memory of a work-group | its number of elements | its number of elements |
+//!
+//! Beside parameters, kernels have variables in common with other kernels and the host
+//! ([`device_global!`]), constants that the host sets before a kernel is built ([`spec_constant!`]), and
+//! arrays in local memory ([`Item::local_array`]). [`Item::work_group`] and [`Item::sub_group`] have the
+//! functions in which all work-items of a group take part.
 //!
 //! # Safety
 //! A kernel without `unsafe` reads and writes only its arguments, whatever they and the range are:
 //! every access is checked. A check that fails is a panic, as everywhere in Rust. It ends the
 //! work-item, and the next wait of the host returns an error with the message and its place.
+//!
+//! The host checks once at a launch that an [`Out`] has an element for each work-item, and that
+//! memory which the kernel changes is not given for two parameters. (Several [`Global`]s and slices
+//! of atomics may be one memory.) A `&[T]` is memory that nothing else changes while the kernel runs:
+//! other commands that write it must be ordered before or after the launch, as for kernels in C.
 //!
 //! Several work-items may access one element of a [`Global`] or [`Local`] at the same time. A `get`
 //! then returns what some work-item wrote, or what was there before. Of elements larger than 32 bits
@@ -43,6 +53,8 @@ extern crate std;
 
 mod data;
 mod description;
+mod global;
+mod group;
 #[cfg(not(oclave_device))]
 mod host;
 mod item;
@@ -51,18 +63,20 @@ mod memory;
 mod parameter;
 
 pub use data::{Data, Element};
+pub use global::{Atomics, DeviceGlobal, SpecConstant};
+pub use group::{GroupNumber, SubGroup, WorkGroup};
 #[cfg(not(oclave_device))]
 pub use host::HostRange;
 pub use item::Item;
 pub use math::MathExt;
 pub use memory::{Global, Local, Out};
-pub use oclave_kernel_macros::{Data, kernel};
+pub use oclave_kernel_macros::{Data, device_global, kernel, spec_constant};
 
 /// For the macros.
 #[doc(hidden)]
 pub mod __private {
     pub use crate::description::{
-        FieldDescription, KernelDescription, ParameterDescription, TypeDescription,
+        FieldDescription, KernelDescription, ParameterDescription, TypeDescription, VariableDescription,
     };
     #[cfg(not(oclave_device))]
     pub use crate::host::{HostParameter, Work, run};

@@ -8,7 +8,8 @@ use crate::Data;
 
 /// The work-item's own element of memory: that of its number in the range.
 ///
-/// A range with more work-items than the memory has elements is a panic of those without one.
+/// The host refuses a launch over more work-items than the memory has elements, and one that passes
+/// the memory for another parameter, too. So work-items check nothing.
 pub struct Out<T: Data> {
     pub(crate) element: *mut T,
 }
@@ -18,7 +19,7 @@ impl<T: Data> Deref for Out<T> {
 
     #[inline(always)]
     fn deref(&self) -> &T {
-        // SAFETY: the element is in bounds, which was checked when this was made, and of no other work-item.
+        // SAFETY: the element is in bounds, which was checked at the launch, and of no other work-item.
         unsafe { &*self.element }
     }
 }

@@ -61,7 +61,15 @@ pub(crate) mod device {
         #[link_name = "__oclave_global_linear_id"]
         pub(super) safe fn global_linear_id() -> usize;
         #[link_name = "__oclave_barrier"]
-        pub(crate) safe fn barrier();
+        pub(crate) safe fn barrier(scope: u32, memory: u32);
+        #[link_name = "__oclave_local_memory"]
+        pub(crate) safe fn local_memory(bytes: u64) -> *mut u8;
+        #[link_name = "__oclave_sub_group_local_id"]
+        pub(crate) safe fn sub_group_local_id() -> u32;
+        #[link_name = "__oclave_sub_group_size"]
+        pub(crate) safe fn sub_group_size() -> u32;
+        #[link_name = "__oclave_sub_group_id"]
+        pub(crate) safe fn sub_group_id() -> u32;
     }
 }
 
@@ -200,28 +208,16 @@ impl<T: Element> Parameter for &[T] {
 
 impl<T: Data> Parameter for Out<T> {
     const KIND: u32 = 4;
-    const ARGUMENTS: u32 = 2;
+    const ARGUMENTS: u32 = 1;
     const TYPE: &'static TypeDescription = T::DESCRIPTION;
 
     #[cfg(oclave_device)]
     #[inline(always)]
     unsafe fn argument(index: u32) -> Self {
-        let len = length(index);
         let id = device::global_linear_id();
-        if id >= len {
-            out_is_too_short();
-        }
-        // SAFETY: in bounds of what the host passes.
+        // SAFETY: the launch is refused if the memory has fewer elements than the range has work-items.
         Self { element: unsafe { device::argument_global(index).cast::<T>().add(id) } }
     }
-}
-
-/// The lowering knows the message by this name, and takes the kernel's own line for the place.
-#[cfg(oclave_device)]
-#[cold]
-#[inline(never)]
-fn out_is_too_short() -> ! {
-    panic!("the range has more work-items than an `Out` has elements")
 }
 
 impl<T: Data> Parameter for Global<T> {

@@ -11,6 +11,10 @@ pub(crate) const ENTRY: &str = "__oclave_kernel_";
 const DESCRIPTION: &str = "__oclave_description_";
 /// The prefix of functions that only the lowering knows.
 pub(crate) const INTRINSIC: &str = "__oclave_";
+/// The prefix of the symbols of descriptions of device globals.
+pub(crate) const GLOBAL: &str = "__oclave_global_";
+/// The prefix of the symbols of descriptions of specialization constants.
+const CONSTANT: &str = "__oclave_spec_";
 /// The version of descriptions that this crate reads.
 const VERSION: u64 = 1;
 /// Types may nest so deep.
@@ -74,6 +78,31 @@ pub enum ParameterKind {
     Length,
 }
 
+/// A device global or a specialization constant.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Variable {
+    /// As in the source.
+    pub name: String,
+    /// Where it is declared.
+    pub place: Place,
+    /// Its documentation.
+    pub documentation: String,
+    /// Its type.
+    pub ty: TypeDescription,
+    /// Properties of a device global, as the markers of C have them.
+    pub properties: String,
+    /// A device global: whether another language defines it. A specialization constant: its id.
+    pub number: u32,
+    text: usize,
+}
+
+impl Variable {
+    /// Which of the texts declares it.
+    pub fn text(&self) -> usize {
+        self.text
+    }
+}
+
 /// A scalar type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
@@ -113,6 +142,13 @@ impl Scalar {
             Self::I32 | Self::U32 | Self::F32 => 32,
             Self::I64 | Self::U64 | Self::F64 => 64,
         }
+    }
+
+    /// By Rust's name.
+    pub(crate) fn of_rust(name: &str) -> Option<Self> {
+        let names = ["i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f32", "f64"];
+        let at = names.iter().position(|known| *known == name)?;
+        Self::ALL.get(at).copied()
     }
 
     /// OpenCL's name.
@@ -201,6 +237,32 @@ pub(crate) fn find(program: &Program) -> Result<Vec<Kernel>> {
     Ok(kernels)
 }
 
+/// The device globals of a program.
+pub(crate) fn device_globals(program: &Program) -> Result<Vec<Variable>> {
+    variables(program, GLOBAL)
+}
+
+/// The specialization constants of a program.
+pub(crate) fn spec_constants(program: &Program) -> Result<Vec<Variable>> {
+    variables(program, CONSTANT)
+}
+
+fn variables(program: &Program, prefix: &str) -> Result<Vec<Variable>> {
+    let mut found = Vec::new();
+    for symbol in program.globals_with(prefix) {
+        let name = symbol.name.strip_prefix(prefix).unwrap_or_default();
+        let reader = Reader { program, module: symbol.module };
+        let variable = reader.variable(name, &symbol).ok_or_else(|| {
+            Error::Link(format!(
+                "the static `{name}` has no description that this version reads; use the version of oclave-kernel that \
+                 belongs to this oclave-build"
+            ))
+        })?;
+        found.push(variable);
+    }
+    Ok(found)
+}
+
 struct Reader<'p> {
     program: &'p Program,
     module: usize,
@@ -274,6 +336,28 @@ impl Reader<'_> {
         })
     }
 
+    fn variable(&self, name: &str, symbol: &Symbol) -> Option<Variable> {
+        let image = Image::of_global(self.program, self.module, &symbol.name).ok()?;
+        let at = At { image, offset: 0 };
+        if at.number(0, 4)? != VERSION {
+            return None;
+        }
+        let (ty, _) = self.follow(&at, 64)?;
+        Some(Variable {
+            name: name.to_owned(),
+            place: Place {
+                file: self.text(&at, 16)?,
+                line: u32::try_from(at.number(4, 4)?).ok()?,
+                column: 0,
+            },
+            documentation: self.text(&at, 32)?,
+            properties: self.text(&at, 48)?,
+            ty: self.ty(&ty, 0)?,
+            number: u32::try_from(at.number(8, 4)?).ok()?,
+            text: symbol.module,
+        })
+    }
+
     /// A parameter of the source: nothing for `Item`, two of the kernel for a slice.
     fn parameter(&self, at: &At, parameters: &mut Vec<Parameter>) -> Option<()> {
         let name = self.text(at, 8)?;
@@ -290,7 +374,7 @@ impl Reader<'_> {
         let (target, _) = self.follow(at, 40)?;
         let ty = self.ty(&target, 0)?;
         parameters.push(Parameter { name: name.clone(), text, kind, ty });
-        if kind != ParameterKind::Value {
+        if !matches!(kind, ParameterKind::Value | ParameterKind::Out) {
             parameters.push(Parameter {
                 name: format!("{name}_len"),
                 text: "usize".to_owned(),

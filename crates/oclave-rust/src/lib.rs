@@ -18,6 +18,7 @@
 
 mod demangle;
 mod error;
+mod foreign;
 mod kernels;
 mod llvm;
 mod lower;
@@ -26,7 +27,8 @@ mod program;
 mod spaces;
 
 pub use error::{Error, Result};
-pub use kernels::{Field, Kernel, Parameter, ParameterKind, Scalar, TypeDescription};
+pub use foreign::{ForeignFunction, ForeignMemory, ForeignNumber, ForeignType};
+pub use kernels::{Field, Kernel, Parameter, ParameterKind, Scalar, TypeDescription, Variable};
 pub use llvm::metadata::Place;
 pub use lower::panics::PanicSite;
 
@@ -45,7 +47,7 @@ pub const RUSTC_FLAGS: &[&str] = &[
     "-Cdebuginfo=line-tables-only",
     // Barriers must not be copied into branches.
     "-Cllvm-args=-jump-threading-threshold=0",
-    "-Cllvm-args=-enable-nontrivial-unswitch=false",
+    "-Cllvm-args=-unswitch-threshold=0",
 ];
 
 /// The text of one crate.
@@ -66,6 +68,12 @@ pub struct Compiled {
     pub kernels: Vec<Kernel>,
     /// Where kernels may panic, by number.
     pub panics: Vec<PanicSite>,
+    /// Device globals, by name.
+    pub device_globals: Vec<Variable>,
+    /// Specialization constants, by name.
+    pub spec_constants: Vec<Variable>,
+    /// Functions in Rust that other languages call, and what tells them in the note of a panic.
+    pub exported: Vec<(String, u64)>,
 }
 
 /// Links crates and lowers their kernels.
@@ -75,10 +83,30 @@ pub struct Compiled {
 /// devices do not have, or an instruction or intrinsic that is not known; [`Error::Link`] where the
 /// crates do not fit together.
 pub fn compile(texts: &[Text<'_>]) -> Result<Compiled> {
+    compile_with(texts, &[])
+}
+
+/// As [`compile`], for a program with functions of other languages. Those that it calls are imported,
+/// and those in Rust that they call are exported: the module is to be linked with theirs.
+///
+/// # Errors
+/// As there.
+pub fn compile_with(texts: &[Text<'_>], foreign: &[ForeignFunction]) -> Result<Compiled> {
     let program = program::Program::read(texts)?;
     let kernels = kernels::find(&program)?;
-    let (module, panics) = lower::lower(&program, &kernels)?;
-    Ok(Compiled { module, kernels, panics })
+    let device_globals = kernels::device_globals(&program)?;
+    let spec_constants = kernels::spec_constants(&program)?;
+    let names: Vec<&str> = texts.iter().map(|text| text.name).collect();
+    let variables = lower::Surroundings {
+        device_globals: &device_globals,
+        spec_constants: &spec_constants,
+        names: &names,
+        foreign,
+    };
+    let lower::Lowered { module, panics, exported } = lower::lower(&program, &kernels, variables)?;
+    let exported = exported.into_iter().map(|name| (lower::panics::kernel_id(&name), name));
+    let exported = exported.map(|(id, name)| (name, id)).collect();
+    Ok(Compiled { module, kernels, panics, device_globals, spec_constants, exported })
 }
 
 /// Reads a text and drops it; for fuzzing.

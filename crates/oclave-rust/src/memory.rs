@@ -80,6 +80,12 @@ impl Image {
         Ok(())
     }
 
+    /// Puts a number in the place of an address.
+    pub(crate) fn set_address(&mut self, at: u64, number: u64) {
+        // The address stood there, so that it fits.
+        let _ = self.put(at, &number.to_le_bytes(), 8);
+    }
+
     /// A little-endian number.
     pub(crate) fn number(&self, at: u64, bytes: u64) -> Option<u64> {
         let start = usize::try_from(at).ok()?;

@@ -1,6 +1,6 @@
 //! The modules of several crates, linked by the names of their symbols.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use crate::llvm::metadata::Place;
@@ -22,6 +22,8 @@ pub(crate) struct Program {
     /// Symbols that modules show to each other.
     functions: HashMap<Rc<str>, usize>,
     globals: HashMap<Rc<str>, usize>,
+    /// The names of device globals.
+    device_globals: HashSet<Rc<str>>,
 }
 
 impl Program {
@@ -31,6 +33,16 @@ impl Program {
         let (mut functions, mut globals) = (HashMap::new(), HashMap::new());
         for (index, module) in modules.iter().enumerate() {
             for function in module.functions.values().filter(|f| !f.blocks.is_empty() && !f.is_internal) {
+                if let Some(kernel) = function.name.strip_prefix(crate::kernels::ENTRY)
+                    && let Some(other) = functions.get(&function.name)
+                {
+                    let of = |index: usize| texts.get(index).map_or("", |text| text.name);
+                    return Err(Error::Link(format!(
+                        "the kernel `{kernel}` is in {} and in {}; rename one, or compile them as two programs",
+                        of(*other),
+                        of(index)
+                    )));
+                }
                 // Generic functions that two crates instantiated are equal.
                 functions.entry(function.name.clone()).or_insert(index);
             }
@@ -38,7 +50,9 @@ impl Program {
                 globals.entry(global.name.clone()).or_insert(index);
             }
         }
-        Ok(Self { modules, functions, globals })
+        let names = globals.keys().filter_map(|name: &Rc<str>| name.strip_prefix(crate::kernels::GLOBAL));
+        let device_globals = names.map(Rc::from).collect();
+        Ok(Self { modules, functions, globals, device_globals })
     }
 
     /// The definition of a function that a module names.
@@ -53,6 +67,11 @@ impl Program {
             }
         };
         Some((Symbol { module, name: function.name.clone() }, Rc::clone(function)))
+    }
+
+    /// A function that modules show to each other.
+    pub(crate) fn exported(&self, name: &str) -> Option<(Symbol, Rc<Function>)> {
+        self.function(*self.functions.get(name)?, name)
     }
 
     /// Whether a name of a module is that of a function, defined or declared.
@@ -71,6 +90,23 @@ impl Program {
             }
         };
         Some((Symbol { module, name: global.name.clone() }, Rc::clone(global)))
+    }
+
+    /// Whether a name is that of a device global.
+    pub(crate) fn is_device_global(&self, name: &str) -> bool {
+        self.device_globals.contains(name)
+    }
+
+    /// The variables whose names begin with a prefix, by name.
+    pub(crate) fn globals_with(&self, prefix: &str) -> Vec<Symbol> {
+        let mut found: Vec<Symbol> = self
+            .globals
+            .iter()
+            .filter(|(name, _)| name.starts_with(prefix))
+            .map(|(name, module)| Symbol { module: *module, name: Rc::clone(name) })
+            .collect();
+        found.sort();
+        found
     }
 
     /// The functions whose names begin with a prefix, in the order of their names.

@@ -5,12 +5,13 @@
 //! does). A class knows the kinds of memory that its pointers may point to. Functions are analysed
 //! once for each combination of classes that they are called with, and copied likewise.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
 use crate::llvm::tree::{
-    BlockIndex, Callee, Cast, Constant, Expression, Function, Instruction, Kind, Local, Operand, Type,
+    BlockIndex, Callee, Cast, Constant, Expression, Function, Instruction, Kind, Local, Operand, Type, Typed,
 };
+use crate::memory::Image;
 use crate::program::{Program, Symbol};
 use crate::{Result, kernels};
 
@@ -25,7 +26,7 @@ impl Spaces {
     pub(crate) const LOCAL: Self = Self(4);
     pub(crate) const CONSTANT: Self = Self(8);
 
-    fn with(self, other: Self) -> Self {
+    pub(crate) fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
@@ -59,6 +60,13 @@ pub(crate) enum Storage {
     Generic,
 }
 
+/// A function that a pointer may point to, and the offset in the constant (a vtable) that has its
+/// address; [`ANYWHERE`] for pointers that are no part of a constant.
+pub(crate) type Target = (Symbol, u64);
+
+/// See [`Target`].
+const ANYWHERE: u64 = u64::MAX;
+
 /// A class of pointers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Class(u32);
@@ -70,6 +78,8 @@ struct Classes {
     spaces: Vec<Spaces>,
     /// The class of pointers in the memory that pointers of this class point to.
     pointee: Vec<Option<Class>>,
+    /// The functions that pointers of this class may point to.
+    functions: Vec<BTreeSet<Target>>,
     /// Counts changes.
     changes: u64,
 }
@@ -80,6 +90,7 @@ impl Classes {
         self.parent.push(class.0);
         self.spaces.push(spaces);
         self.pointee.push(None);
+        self.functions.push(BTreeSet::new());
         class
     }
 
@@ -106,6 +117,19 @@ impl Classes {
                 *known = joined;
                 self.changes += 1;
             }
+        }
+    }
+
+    fn functions(&self, class: Class) -> BTreeSet<Target> {
+        self.functions.get(self.root(class)).cloned().unwrap_or_default()
+    }
+
+    fn add_functions(&mut self, class: Class, more: impl IntoIterator<Item = Target>) {
+        let root = self.root(class);
+        if let Some(known) = self.functions.get_mut(root) {
+            let before = known.len();
+            known.extend(more);
+            self.changes += u64::from(known.len() != before);
         }
     }
 
@@ -141,6 +165,10 @@ impl Classes {
             if let Some(parent) = self.parent.get_mut(b) {
                 *parent = a as u32;
             }
+            let functions = self.functions.get_mut(b).map(std::mem::take).unwrap_or_default();
+            if let Some(known) = self.functions.get_mut(a) {
+                known.extend(functions);
+            }
             if let Some(known) = self.spaces.get_mut(a) {
                 *known = known.with(spaces);
             }
@@ -162,7 +190,17 @@ impl Classes {
 pub(crate) struct Shape {
     /// Indices into `classes`. The last one is that of the result.
     values: Vec<Option<usize>>,
-    classes: Vec<(Spaces, Option<usize>)>,
+    classes: Vec<ClassShape>,
+}
+
+/// What a function is told of a class: kinds of memory, the class behind it, and functions.
+type ClassShape = (Spaces, Option<usize>, BTreeSet<Target>);
+
+impl Shape {
+    /// The shape of parameters and a result, whose pointers have one kind of memory each.
+    pub(crate) fn new(values: Vec<Option<usize>>, spaces: Vec<Spaces>) -> Self {
+        Self { values, classes: spaces.into_iter().map(|spaces| (spaces, None, BTreeSet::new())).collect() }
+    }
 }
 
 /// A copy of a function.
@@ -181,6 +219,9 @@ pub(crate) struct Analysis {
     returns: Option<Class>,
     /// Block and position of calls → what is called.
     pub(crate) calls: HashMap<(BlockIndex, usize), Copy>,
+    /// Block and position of calls through pointers → what may be called, and whether that is all that the
+    /// pointer may point to.
+    pub(crate) indirect: HashMap<(BlockIndex, usize), (Vec<Copy>, bool)>,
     /// Classes and results as callers see them.
     summary: Shape,
 }
@@ -286,8 +327,9 @@ impl<'a, 'p> Run<'a, 'p> {
 
     /// The classes of a shape, as new ones here.
     fn instantiate(&mut self, shape: &Shape) -> Vec<Option<Class>> {
-        let new: Vec<Class> = shape.classes.iter().map(|(spaces, _)| self.classes.fresh(*spaces)).collect();
-        for (class, (_, pointee)) in new.iter().zip(&shape.classes) {
+        let new: Vec<Class> = shape.classes.iter().map(|(spaces, ..)| self.classes.fresh(*spaces)).collect();
+        for (class, (_, pointee, functions)) in new.iter().zip(&shape.classes) {
+            self.classes.add_functions(*class, functions.iter().cloned());
             if let Some(pointee) = pointee.and_then(|index| new.get(index)) {
                 let behind = self.classes.pointee(*class);
                 self.classes.unify(behind, *pointee);
@@ -311,7 +353,7 @@ impl<'a, 'p> Run<'a, 'p> {
         let mut at = 0;
         while let Some(&class) = order.get(at) {
             let pointee = self.classes.known_pointee(class).map(|class| number(class, &mut order));
-            classes.push((self.classes.spaces(class), pointee));
+            classes.push((self.classes.spaces(class), pointee, self.classes.functions(class)));
             at += 1;
         }
         Shape { values, classes }
@@ -342,8 +384,18 @@ impl<'a, 'p> Run<'a, 'p> {
                 if let Some(class) = self.globals.get(&symbol) {
                     return Some(*class);
                 }
-                let class = self.classes.fresh(Spaces::CONSTANT);
-                self.globals.insert(symbol, class);
+                let module = self.copy.symbol.module;
+                if self.all.program.is_function(module, name) {
+                    let class = self.classes.fresh(Spaces::NONE);
+                    let function = self.all.program.function(module, name);
+                    self.classes.add_functions(class, function.map(|(symbol, _)| (symbol, ANYWHERE)));
+                    self.globals.insert(symbol, class);
+                    return Some(class);
+                }
+                let is_shared = self.all.program.is_device_global(name);
+                let class = self.classes.fresh(if is_shared { Spaces::GLOBAL } else { Spaces::CONSTANT });
+                self.globals.insert(symbol.clone(), class);
+                self.vtable(class, &symbol);
                 Some(class)
             }
             Constant::Elements(elements) => {
@@ -368,6 +420,26 @@ impl<'a, 'p> Run<'a, 'p> {
         }
     }
 
+    /// Notes the functions whose addresses a constant has.
+    fn vtable(&mut self, class: Class, symbol: &Symbol) {
+        let program = self.all.program;
+        let Some((owner, global)) = program.global(symbol.module, &symbol.name) else { return };
+        let Ok(image) = Image::of_global(program, owner.module, &owner.name) else { return };
+        if !global.is_constant || image.addresses.is_empty() {
+            return;
+        }
+        let functions: Vec<Target> = image
+            .addresses
+            .iter()
+            .filter_map(|(offset, (function, _))| {
+                let (symbol, _) = program.function(function.module, &function.name)?;
+                Some((symbol, *offset))
+            })
+            .collect();
+        let behind = self.classes.pointee(class);
+        self.classes.add_functions(behind, functions);
+    }
+
     fn join(&mut self, a: Option<Class>, b: Option<Class>) {
         if let (Some(a), Some(b)) = (a, b) {
             self.classes.unify(a, b);
@@ -390,7 +462,7 @@ impl<'a, 'p> Run<'a, 'p> {
                 }
             }
         }
-        let mut calls = HashMap::new();
+        let (mut calls, mut indirect) = (HashMap::new(), HashMap::new());
         loop {
             let before = self.classes.changes;
             for (index, block) in (0_u32..).zip(&function.blocks) {
@@ -400,6 +472,9 @@ impl<'a, 'p> Run<'a, 'p> {
                     }
                     if let Some(copy) = self.call(instruction)? {
                         calls.insert((BlockIndex(index), position), copy);
+                    }
+                    if let Some(copies) = self.call_through_pointer(instruction)? {
+                        indirect.insert((BlockIndex(index), position), copies);
                     }
                 }
             }
@@ -413,7 +488,7 @@ impl<'a, 'p> Run<'a, 'p> {
         values.push(self.returns);
         let summary = self.shape(&values);
         let Self { classes, locals, globals, returns, .. } = self;
-        Ok(Analysis { classes, locals, globals, returns, calls, summary })
+        Ok(Analysis { classes, locals, globals, returns, calls, indirect, summary })
     }
 
     /// Copies of constants on the stack must not outlive the function.
@@ -553,6 +628,65 @@ impl<'a, 'p> Run<'a, 'p> {
         let Some((symbol, function)) = self.all.program.function(self.copy.symbol.module, name) else {
             return Ok(None);
         };
+        self.call_of(instruction, symbol, &function, arguments).map(Some)
+    }
+
+    /// The copies of functions that an instruction may call through a pointer.
+    fn call_through_pointer(&mut self, instruction: &Instruction) -> Result<Option<(Vec<Copy>, bool)>> {
+        let Kind::Call { callee: Callee::Pointer(pointer), arguments, .. } = &instruction.kind else {
+            return Ok(None);
+        };
+        let class = self.local(*pointer);
+        let all: Vec<Target> = self.classes.functions(class).into_iter().collect();
+        let slot = self.slot(*pointer);
+        let (mut copies, mut is_whole) = (Vec::new(), true);
+        for (symbol, offset) in all {
+            let Some((symbol, function)) = self.all.program.function(symbol.module, &symbol.name) else {
+                continue;
+            };
+            let is_at_slot = slot.is_none_or(|slot| offset == slot || offset == ANYWHERE);
+            let fits = function.returns == instruction.ty
+                && function.parameters.len() == arguments.len()
+                && function.parameters.iter().zip(arguments).all(|((own, _), (given, _))| own == given);
+            if !fits || !is_at_slot {
+                // Functions of other types cannot be called here at all.
+                is_whole &= !fits;
+                continue;
+            }
+            let copy = self.call_of(instruction, symbol, &function, arguments)?;
+            if !copies.contains(&copy) {
+                copies.push(copy);
+            }
+        }
+        Ok(Some((copies, is_whole)))
+    }
+
+    /// The offset in a vtable from which a pointer to a function was loaded, if that can be seen.
+    fn slot(&self, pointer: Local) -> Option<u64> {
+        let defined = |local: Local| {
+            let instructions = self.function.blocks.iter().flat_map(|block| &block.instructions);
+            instructions.into_iter().find(|instruction| instruction.result == Some(local))
+        };
+        let Kind::Load { pointer: Operand::Local(place), .. } = &defined(pointer)?.kind else { return None };
+        match defined(*place).map(|instruction| &instruction.kind) {
+            Some(Kind::Address { element, indices, .. }) => match indices.as_slice() {
+                [(_, Operand::Constant(Constant::Int(index)))] => {
+                    Some(crate::llvm::layout::size(element).wrapping_mul(*index as u64))
+                }
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// The copy of a function that is called with arguments.
+    fn call_of(
+        &mut self,
+        instruction: &Instruction,
+        symbol: Symbol,
+        function: &Rc<Function>,
+        arguments: &[Typed],
+    ) -> Result<Copy> {
         let mut values = Vec::new();
         for (ty, argument) in arguments.iter().take(function.parameters.len()) {
             values.push(if carries(ty) { self.operand(argument) } else { None });
@@ -563,7 +697,7 @@ impl<'a, 'p> Run<'a, 'p> {
             _ => None,
         });
         let copy = Copy { symbol, shape: self.shape(&values) };
-        let analysis = self.all.get(&copy, &function)?;
+        let analysis = self.all.get(&copy, function)?;
         let before = self.classes.changes;
         let summary = self.instantiate(&analysis.summary);
         for (value, known) in values.iter().zip(summary) {
@@ -572,7 +706,7 @@ impl<'a, 'p> Run<'a, 'p> {
         // Joining with new classes that tell nothing new is no change.
         let is_same = self.shape(&values) == copy.shape;
         self.classes.changes = if is_same { before } else { before + 1 };
-        Ok(Some(copy))
+        Ok(copy)
     }
 }
 

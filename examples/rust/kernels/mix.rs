@@ -95,3 +95,17 @@ pub fn faults(item: Item<1>, settings: Settings, x: &[u32], out: Global<u32>) {
     let product = settings.factors.iter().fold(value + settings.offset, |a, b| a.wrapping_mul(*b));
     out.set(i, product);
 }
+
+/// Of what may be one memory.
+#[kernel]
+pub fn differences(item: Item<1>, x: &[u32], y: &[u32], mut out: Out<u32>) {
+    let [i] = item.global_id();
+    *out = x[i].wrapping_sub(y[i]);
+}
+
+/// The number of elements, and the last of them.
+#[kernel]
+pub fn lengths(item: Item<1>, x: &[u32], mut out: Out<u32>) {
+    let [_] = item.global_id();
+    *out = x.len() as u32 * 1000 + x[x.len() - 1];
+}

@@ -1,7 +1,13 @@
 //! The sources of the kernels on the host.
 
+#[path = "../kernels/barriers.rs"]
+pub mod barriers;
+#[path = "../kernels/groups.rs"]
+pub mod groups;
 #[path = "../kernels/mix.rs"]
 pub mod mix;
+#[path = "../kernels/objects.rs"]
+pub mod objects;
 #[path = "../kernels/step.rs"]
 pub mod step;
 #[path = "../kernels/widths.rs"]

@@ -5,4 +5,14 @@ pub mod kernels {
     oclave::include_kernels!();
 }
 
+/// A program of sources in OpenCL C and in Rust.
+pub mod both {
+    oclave::include_kernels!("both");
+}
+
+/// A package of kernels with dependencies.
+pub mod packaged {
+    oclave::include_kernels!("rays");
+}
+
 pub mod host;

@@ -1,7 +1,10 @@
 //! The kernels on a device give what they give on the host.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
-use oclave::{Context, Device, ErrorKind, Local, NdRange, Queue};
+use oclave::{
+    Aspects, Buffer, Command, Context, Device, DynamicParameter, ErrorKind, Graph, Kernel, KernelCall, Local,
+    NdRange, Queue,
+};
 use oclave_kernel::HostRange;
 use rust_kernels::{host, kernels};
 
@@ -175,14 +178,353 @@ fn panics_reach_the_host_and_the_queue_goes_on() {
 }
 
 #[test]
-fn a_range_beyond_an_out_is_a_panic() {
+fn a_range_beyond_an_out_is_refused() {
     let (context, queue) = queue();
     let x = queue.upload(&[1.0_f32; 100]).unwrap();
     let y = context.alloc_device::<f32>(99).unwrap();
-    queue.parallel_for(100, kernels::step::saxpy(1.0, &x, &y)).unwrap();
-    let text = queue.wait().unwrap_err().to_string();
+    let error = queue.parallel_for(100, kernels::step::saxpy(1.0, &x, &y)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NdRange);
+    let text = error.to_string();
     assert!(
-        text.contains("work-item 99 panicked") && text.contains("more work-items than an `Out`"),
+        text.contains("100 work-items") && text.contains("99 elements") && text.contains("`y`"),
         "{text}"
     );
+    // The ids of a range with an offset are not the numbers of its work-items.
+    queue.parallel_for(NdRange::from(50).with_offset(50), kernels::step::saxpy(1.0, &x, &y)).unwrap();
+    queue.wait().unwrap();
+}
+
+#[test]
+fn one_memory_for_two_parameters_is_refused() {
+    let (context, queue) = queue();
+    let memory = queue.upload(&[1.0_f32; 100]).unwrap();
+    let refused = |call: KernelCall| {
+        let error = queue.parallel_for(50, call).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::KernelArgument);
+        assert!(error.to_string().contains("in one memory"), "{error}");
+    };
+    refused(kernels::step::saxpy(1.0, &memory, &memory));
+    let (left, right) = (memory.slice(0..60).unwrap(), memory.slice(40..100).unwrap());
+    refused(kernels::step::saxpy(1.0, &left, &right));
+    let (left, right) = (memory.slice(0..50).unwrap(), memory.slice(50..100).unwrap());
+    queue.parallel_for(50, kernels::step::saxpy(2.0, &left, &right)).unwrap();
+    let found = queue.read(&memory).unwrap();
+    assert_eq!((found[0], found[99]), (1.0, 3.0));
+
+    // What is changed must not be read as a slice; two slices may be one memory.
+    let numbers = queue.upload(&[1_u32; 64]).unwrap();
+    let range = NdRange::new(64, 64);
+    let error =
+        queue.parallel_for(range, kernels::step::sums(&numbers, Local::new(64), &numbers)).unwrap_err();
+    assert!(error.to_string().contains("`x` and `sums`"), "{error}");
+    let out = context.alloc_device::<u32>(64).unwrap();
+    queue.parallel_for(64, kernels::mix::differences(&numbers, &numbers, &out)).unwrap();
+    assert_eq!(queue.read(&out).unwrap(), [0; 64]);
+
+    // Parts of one buffer.
+    let buffer = Buffer::from_vec(vec![1.0_f32; 100]).unwrap();
+    refused(kernels::step::saxpy(1.0, &buffer.read(), &buffer.read_write()));
+    let (left, right) = (buffer.read().slice(0..50).unwrap(), buffer.read_write().slice(50..100).unwrap());
+    queue.parallel_for(50, kernels::step::saxpy(2.0, &left, &right)).unwrap();
+    assert_eq!(buffer.host_read().unwrap()[50], 3.0);
+}
+
+/// As the launcher has it.
+static SAXPY: Kernel = Kernel::new(&kernels::IMAGES, "saxpy");
+
+#[test]
+fn what_the_host_says_of_lengths_is_checked() {
+    let (context, queue) = queue();
+    let (x, y) = (queue.upload(&[1.0_f32; 10]).unwrap(), context.alloc_device::<f32>(10).unwrap());
+    let call = |len: u64| {
+        KernelCall::new(&SAXPY).value(1.0_f32).pointer::<f32>(&x).value(len).pointer_mut::<f32>(&y)
+    };
+    queue.parallel_for(10, call(10)).unwrap();
+    let text = queue.parallel_for(10, call(11)).unwrap_err().to_string();
+    assert!(text.contains("11 elements"), "{text}");
+    let text = queue.parallel_for(10, call(u64::MAX)).unwrap_err().to_string();
+    assert!(text.contains("elements"), "{text}");
+    queue.wait().unwrap();
+}
+
+#[test]
+fn lengths_follow_what_nodes_of_graphs_are_given() {
+    let (context, queue) = queue();
+    let graph = Graph::new(&context, context.device()).unwrap();
+    let long: Vec<u32> = (0..100).collect();
+    let (a, b) = (queue.upload(&long).unwrap(), queue.upload(&long[..30]).unwrap());
+    let out = context.alloc_device::<u32>(100).unwrap();
+    let (input, output) =
+        (DynamicParameter::new(&graph, a.clone()), DynamicParameter::new(&graph, out.clone()));
+    let node = graph.add(Command::parallel_for(1, kernels::mix::lengths(&input, &output))).unwrap();
+    let executable = graph.finalizer().updatable().finalize().unwrap();
+    let run = || {
+        queue.submit_graph(&executable).unwrap().wait().unwrap();
+        queue.read(&out).unwrap()[0]
+    };
+    assert_eq!(run(), 100_099);
+    executable.set(&input, &b).unwrap();
+    assert_eq!(run(), 30_029);
+    executable.set(&input, b.slice(0..5).unwrap()).unwrap();
+    assert_eq!(run(), 5004);
+
+    // What would be refused at a launch is refused here, and changes nothing.
+    let error = executable.set(&output, a.slice(0..0).unwrap()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NdRange);
+    executable.set(&input, &a).unwrap();
+    let error = executable.set(&output, &a).unwrap_err();
+    assert!(error.to_string().contains("in one memory"), "{error}");
+    assert_eq!(run(), 100_099);
+
+    // The whole command, and the range.
+    node.update_command(Command::parallel_for(1, kernels::mix::lengths(&b, &out))).unwrap();
+    executable.update(&node).unwrap();
+    assert_eq!(run(), 30_029);
+    let error = node.update_range(101).unwrap_err();
+    assert!(error.to_string().contains("101 work-items"), "{error}");
+}
+
+#[test]
+fn device_globals_are_shared_with_the_host() {
+    use kernels::groups::{GAINS, Gains, ODD, REMAINDERS, TABLE};
+    let (context, queue) = queue();
+    let x: Vec<u32> = numbers(N).iter().map(|n| (n % 1000) as u32).collect();
+    let (given, out) = (queue.upload(&x).unwrap(), context.alloc_device::<u32>(N).unwrap());
+    let run = |gains: Gains, table: [u32; 8]| {
+        queue.parallel_for(N, kernels::groups::count(&given, &out)).unwrap();
+        let wanted = x.iter().enumerate().map(|(i, x)| x * gains.factor + gains.terms[i % 3] + table[i % 8]);
+        assert_eq!(queue.read(&out).unwrap(), wanted.collect::<Vec<u32>>());
+    };
+    let table = [1, 2, 3, 4, 5, 6, 7, 8];
+    let odd = x.iter().filter(|x| **x % 2 == 1).count() as u32;
+    assert_eq!(queue.read(&ODD).unwrap(), 5);
+    run(Gains::new(2, [10, 20, 30]), table);
+    assert_eq!(queue.read(&ODD).unwrap(), 5 + odd);
+    let counts = [0, 1, 2, 3].map(|r| x.iter().filter(|x| **x % 4 == r).count() as u32);
+    assert_eq!(queue.read(&REMAINDERS).unwrap(), counts);
+    queue.write(&GAINS, &Gains::new(3, [7, 8, 9])).unwrap();
+    queue.parallel_for(8, kernels::groups::change_table(100)).unwrap();
+    queue.write(&ODD, &0).unwrap();
+    run(Gains::new(3, [7, 8, 9]), table.map(|x| x + 100));
+    assert_eq!(queue.read(&ODD).unwrap(), odd);
+    assert_eq!(queue.read(&TABLE).unwrap(), table.map(|x| x + 100));
+
+    let mut wanted = vec![0; N];
+    host::groups::count::run_on_host(HostRange::new([N]), &x, &mut wanted);
+    let own = x.iter().enumerate().map(|(i, x)| x * 2 + [10, 20, 30][i % 3] + table[i % 8]);
+    assert_eq!(wanted, own.collect::<Vec<u32>>());
+}
+
+#[test]
+fn specialization_constants() {
+    use kernels::groups::{ROUNDS, SHIFT, rounds};
+    let (_, queue) = queue();
+    let out = queue.upload(&[1.0_f32; 4]).unwrap();
+    queue.parallel_for(4, rounds(&out)).unwrap();
+    assert_eq!(queue.read(&out).unwrap(), [2.5; 4]);
+    queue.parallel_for(4, rounds(&out).spec(&ROUNDS, 10).spec(&SHIFT, 2.0)).unwrap();
+    assert_eq!(queue.read(&out).unwrap(), [22.5; 4]);
+    let mut wanted = [1.0; 4];
+    host::groups::rounds::run_on_host(HostRange::new([4]), &mut wanted);
+    assert_eq!(wanted, [2.5; 4]);
+}
+
+#[test]
+fn local_arrays() {
+    let (context, queue) = queue();
+    let x: Vec<u32> = (0..32 * 32).collect();
+    let (given, out) = (queue.upload(&x).unwrap(), context.alloc_device::<u32>(x.len()).unwrap());
+    queue.parallel_for(NdRange::new([32, 32], [8, 8]), kernels::groups::transpose(32, &given, &out)).unwrap();
+    let wanted: Vec<u32> = (0..32 * 32).map(|i| i % 32 * 32 + i / 32).collect();
+    assert_eq!(queue.read(&out).unwrap(), wanted);
+    let mut on_host = vec![0; x.len()];
+    let range = HostRange::with_groups([32, 32], [8, 8]);
+    host::groups::transpose::run_on_host(range, 32, &x, &mut on_host);
+    assert_eq!(on_host, wanted);
+}
+
+#[test]
+fn functions_of_work_groups() {
+    let (context, queue) = queue();
+    if !context.device().capabilities().aspects.contains(Aspects::WORK_GROUP_COLLECTIVES) {
+        println!("skipped: the device has no functions of work-groups");
+        return;
+    }
+    let x: Vec<u32> = numbers(128).iter().map(|n| (n % 1000) as u32).collect();
+    let (given, out) = (queue.upload(&x).unwrap(), context.alloc_device::<[u32; 8]>(128).unwrap());
+    queue.parallel_for(NdRange::new(128, 32), kernels::groups::together(&given, &out)).unwrap();
+    let mut wanted = vec![[0; 8]; 128];
+    host::groups::together::run_on_host(HostRange::with_groups([128], [32]), &x, &mut wanted);
+    assert_eq!(queue.read(&out).unwrap(), wanted);
+    let group = &x[32..64];
+    assert_eq!(wanted[40][0], group.iter().sum::<u32>());
+    assert_eq!(wanted[40][1] as i32, *group.iter().min().unwrap() as i32 - 500);
+    assert_eq!(wanted[40][3], group[..9].iter().sum::<u32>());
+    assert_eq!(wanted[40][6], group[5]);
+
+    let x = numbers(128);
+    let (given, out) = (queue.upload(&x).unwrap(), context.alloc_device::<u64>(128).unwrap());
+    queue.parallel_for(NdRange::new([16, 8], [4, 4]), kernels::groups::together_2d(&given, &out)).unwrap();
+    let mut wanted = vec![0; 128];
+    host::groups::together_2d::run_on_host(HostRange::with_groups([16, 8], [4, 4]), &x, &mut wanted);
+    assert_eq!(queue.read(&out).unwrap(), wanted);
+}
+
+#[test]
+fn sub_groups() {
+    let (context, queue) = queue();
+    if !context.device().capabilities().aspects.contains(Aspects::SUB_GROUPS) {
+        println!("skipped: the device has no sub-groups");
+        return;
+    }
+    let x: Vec<u32> = numbers(64).iter().map(|n| (n % 1000) as u32).collect();
+    let (given, out) = (queue.upload(&x).unwrap(), context.alloc_device::<[u32; 3]>(64).unwrap());
+    queue.parallel_for(NdRange::new(64, 64), kernels::groups::sub_groups(&given, &out)).unwrap();
+    // Which work-items form a sub-group is the device's choice: they come in order here, on all devices.
+    let mut at = 0;
+    for group in queue.read(&out).unwrap().chunk_by(|_, next| next[2] & 0xffff != 0) {
+        let own = &x[at..at + group.len()];
+        at += group.len();
+        for (n, [sum, first, ids]) in group.iter().enumerate() {
+            assert_eq!((*sum, *first), (own.iter().sum(), own[0]));
+            assert_eq!(*ids, (group.len() << 16 | n) as u32);
+        }
+    }
+}
+
+#[test]
+fn rust_and_c_call_each_other() {
+    use rust_kernels::both::{both, both_c};
+    let (context, queue) = queue();
+    let x: Vec<f32> = (0..64_u8).map(f32::from).collect();
+    let (given, out) = (queue.upload(&x).unwrap(), context.alloc_device::<f32>(64).unwrap());
+    queue.parallel_for(64, both::calls_c(&given, &out)).unwrap();
+    let sum: f32 = x.iter().sum();
+    let offsets = [1.0, 20.0, 300.0, 4000.0];
+    let wanted = x.iter().enumerate().map(|(i, x)| (i % 10) as f32 * x + sum + offsets[i % 4]);
+    assert_eq!(queue.read(&out).unwrap(), wanted.collect::<Vec<f32>>());
+
+    let x: Vec<i32> = (0..20).map(|x| x * 3).collect();
+    let (given, out) = (queue.upload(&x).unwrap(), context.alloc_device::<u64>(64).unwrap());
+    queue.parallel_for(64, both_c::calls_rust(&given, 20, 7, &out)).unwrap();
+    let above = |i: u64| x.iter().position(|x| *x > i as i32).unwrap_or(20) as u64;
+    let wanted: Vec<u64> = (0..64).map(|i| i % 7 * 1000 + above(i)).collect();
+    assert_eq!(queue.read(&out).unwrap(), wanted);
+    queue.parallel_for(1, both_c::calls_rust(&given, 20, 0, &out)).unwrap();
+    let text = queue.wait().unwrap_err().to_string();
+    assert!(
+        text.contains("divisor of zero") && text.contains("both.rs") && text.contains("remainder_of"),
+        "{text}"
+    );
+
+    let seen = context.alloc_device::<u32>(1).unwrap();
+    queue.parallel_for(1, both::step(10, &seen)).unwrap();
+    queue.parallel_for(1, both_c::step_in_c(100)).unwrap();
+    assert_eq!(queue.read(&seen).unwrap(), [7]);
+    queue.parallel_for(1, both::step(0, &seen)).unwrap();
+    assert_eq!(queue.read(&seen).unwrap(), [117]);
+    assert_eq!(queue.read(&both::STEPS).unwrap(), 117);
+    assert_eq!(queue.read(&both_c::OFFSETS).unwrap(), [1, 20, 300, 4000]);
+}
+
+#[test]
+fn a_package_with_dependencies() {
+    use rust_kernels::packaged::rays;
+    let (context, queue) = queue();
+    let balls = [[0.0, 0.0, 5.0, 1.5], [1.5, 1.0, 4.0, 0.75], [-2.0, 0.5, 6.0, 1.0]];
+    let (given, out) = (queue.upload(&balls).unwrap(), context.alloc_device::<f32>(64 * 48).unwrap());
+    queue.parallel_for([64, 48], rays::render(&given, &out)).unwrap();
+    let mut wanted = vec![0.0; 64 * 48];
+    ::rays::render::run_on_host(HostRange::new([64, 48]), &balls, &mut wanted);
+    assert!(wanted.iter().filter(|shade| **shade != 0.1).count() > 300);
+    for (found, wanted) in queue.read(&out).unwrap().iter().zip(&wanted) {
+        assert!((found - wanted).abs() < 1e-3, "{found} is not {wanted}");
+    }
+
+    let x: Vec<f32> = (0..100_u8).map(|x| f32::from(x) / 7.0 - 5.0).collect();
+    let (given, out) = (queue.upload(&x).unwrap(), context.alloc_device::<[f32; 4]>(100).unwrap());
+    queue.parallel_for(100, rays::functions(&given, &out)).unwrap();
+    let mut wanted = vec![[0.0; 4]; 100];
+    ::rays::functions::run_on_host(HostRange::new([100]), &x, &mut wanted);
+    for (found, wanted) in queue.read(&out).unwrap().iter().zip(&wanted) {
+        let near = |(a, b): (&f32, &f32)| (a - b).abs() <= 1e-6 * b.abs().max(1.0);
+        assert!(found.iter().zip(wanted).all(near), "{found:?} is not {wanted:?}");
+    }
+}
+
+#[test]
+fn objects_of_traits() {
+    let (context, queue) = queue();
+    let sizes: Vec<f32> = numbers(N + 2).iter().map(|n| (n % 64) as f32 / 4.0).collect();
+    let (given, out) = (queue.upload(&sizes).unwrap(), context.alloc_device::<f32>(N).unwrap());
+    let mut wanted = vec![0.0; N];
+    queue.parallel_for(N, kernels::objects::areas(&given, &out)).unwrap();
+    host::objects::areas::run_on_host(HostRange::new([N]), &sizes, &mut wanted);
+    assert_eq!(queue.read(&out).unwrap(), wanted);
+    queue.parallel_for(N, kernels::objects::totals(&given, &out)).unwrap();
+    host::objects::totals::run_on_host(HostRange::new([N]), &sizes, &mut wanted);
+    assert_eq!(queue.read(&out).unwrap(), wanted);
+
+    queue.parallel_for(10, kernels::objects::faulty(&given, &out)).unwrap();
+    queue.wait().unwrap();
+    queue.parallel_for(12, kernels::objects::faulty(&given, &out)).unwrap();
+    let text = queue.wait().unwrap_err().to_string();
+    assert!(text.contains("work-item 11 panicked") && text.contains("index out of bounds"), "{text}");
+}
+
+#[test]
+fn pointers_to_functions() {
+    let (context, queue) = queue();
+    let x: Vec<u32> = numbers(N).iter().map(|n| (n % 60000) as u32).collect();
+    let (given, out) = (queue.upload(&x).unwrap(), context.alloc_device::<u32>(N).unwrap());
+    queue.parallel_for(N, kernels::objects::steps(&given, &out)).unwrap();
+    let mut wanted = vec![0; N];
+    host::objects::steps::run_on_host(HostRange::new([N]), &x, &mut wanted);
+    assert_eq!(queue.read(&out).unwrap(), wanted);
+}
+
+#[test]
+fn a_panic_before_a_barrier_does_not_hang() {
+    let (context, queue) = queue();
+    let (x, sums) = (queue.upload(&[1_u32; 200]).unwrap(), context.alloc_device::<u32>(4).unwrap());
+    let range = NdRange::new(256, 64);
+    queue.parallel_for(range, kernels::barriers::before_barrier(&x, Local::new(64), &sums)).unwrap();
+    let text = queue.wait().unwrap_err().to_string();
+    assert!(text.contains("panicked") && text.contains("index out of bounds"), "{text}");
+    // Groups without a panic are right.
+    assert_eq!(queue.read(&sums).unwrap()[..3], [64; 3]);
+
+    let out = context.alloc_device::<u32>(64).unwrap();
+    queue.parallel_for(NdRange::new(64, 32), kernels::barriers::in_loop(3, Local::new(32), &out)).unwrap();
+    let text = queue.wait().unwrap_err().to_string();
+    assert!(text.contains("the round is too much"), "{text}");
+    queue.parallel_for(NdRange::new(64, 32), kernels::barriers::in_loop(8, Local::new(32), &out)).unwrap();
+    assert_eq!(queue.read(&out).unwrap(), [7; 64]);
+    // A panic from where the others go on to the next round, or to the end.
+    let short = out.slice(0..40).unwrap();
+    queue.write(&out, &[0; 64]).unwrap();
+    queue.parallel_for(NdRange::new(64, 32), kernels::barriers::in_loop(8, Local::new(32), &short)).unwrap();
+    let text = queue.wait().unwrap_err().to_string();
+    assert!(text.contains("index out of bounds"), "{text}");
+    let found = queue.read(&out).unwrap();
+    assert_eq!((&found[..32], &found[40..]), (&[7; 32][..], &[0; 24][..]));
+}
+
+#[test]
+fn a_panic_before_a_function_of_a_group_does_not_hang() {
+    let (context, queue) = queue();
+    if !context.device().capabilities().aspects.contains(Aspects::WORK_GROUP_COLLECTIVES) {
+        println!("skipped: the device has no functions of work-groups");
+        return;
+    }
+    let (x, sums) = (queue.upload(&[1_u32; 120]).unwrap(), context.alloc_device::<u32>(4).unwrap());
+    queue.parallel_for(NdRange::new(128, 32), kernels::barriers::before_sum(&x, &sums)).unwrap();
+    let text = queue.wait().unwrap_err().to_string();
+    assert!(text.contains("index out of bounds"), "{text}");
+    assert_eq!(queue.read(&sums).unwrap()[..3], [33; 3]);
+    // All panic.
+    let x = x.slice(0..100).unwrap();
+    queue.parallel_for(NdRange::new(64, 32), kernels::barriers::before_sum(&x, &sums)).unwrap();
+    let text = queue.wait().unwrap_err().to_string();
+    assert!(text.contains("divide by zero"), "{text}");
 }

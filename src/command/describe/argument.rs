@@ -136,17 +136,16 @@ impl Pointer {
         self.ty
     }
 
-    /// How many elements of a size the memory has; `None` where that is not known yet, where they do not
-    /// lie in one piece, and of null pointers.
-    pub(crate) fn elements(&self, element_bytes: usize) -> Option<usize> {
-        let bytes = match &self.place {
-            Place::Usm(region) => region.size_bytes(),
+    /// How many bytes the memory has; `None` where that is not known, where they do not lie in one
+    /// piece, and of null pointers.
+    pub(crate) fn size_bytes(&self) -> Option<usize> {
+        match &self.place {
+            Place::Usm(region) => Some(region.size_bytes()),
             Place::Accessor(requirement) if requirement.stretches().nth(1).is_none() => {
-                requirement.size_bytes()
+                Some(requirement.size_bytes())
             }
-            _ => return None,
-        };
-        bytes.checked_div(element_bytes)
+            _ => None,
+        }
     }
 
     /// What the call says that the kernel does with it.

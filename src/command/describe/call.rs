@@ -5,15 +5,13 @@ use std::sync::Arc;
 
 use oclave_image::Access;
 
-use super::argument::{Argument, Pointer, RawArgument};
+use super::argument::{Argument, RawArgument, Value};
 use super::parameter::{Binding, Given, Parameter, newest_of};
 use super::passed::{KernelLocal, KernelPointer, KernelPointerMut, KernelValue};
-use super::place::Place;
-use crate::MakeError as _;
 use crate::images::{KernelImage, KernelSampler};
 use crate::memory::buffer::Requirement;
 use crate::program::{CallTarget, SpecValue};
-use crate::{BundleKernel, Error, ErrorKind, Kernel, SpecConstant, SpecType};
+use crate::{BundleKernel, Kernel, SpecConstant, SpecType};
 
 /// A kernel with its arguments and specialization values.
 ///
@@ -51,6 +49,36 @@ struct More {
     specs: Vec<SpecValue>,
     /// The arguments that follow a parameter of a graph.
     bindings: Vec<Binding>,
+    /// The lengths of slices that follow a parameter.
+    lengths: Vec<Length>,
+}
+
+/// A slice whose length, the argument after it, follows it.
+#[derive(Clone, Copy)]
+struct Length {
+    memory: usize,
+    element_bytes: usize,
+}
+
+impl Length {
+    fn follow(self, arguments: &mut [Argument]) {
+        let length = arguments.get(self.memory).map(|memory| length_of(memory, self.element_bytes));
+        let place = self.memory.checked_add(1).and_then(|index| arguments.get_mut(index));
+        if let (Some(length), Some(place)) = (length, place) {
+            *place = length;
+        }
+    }
+}
+
+/// How many elements memory has. Of memory whose size is not known that is 0, and the launch fails.
+fn length_of(memory: &Argument, element_bytes: usize) -> Argument {
+    let bytes = match memory {
+        Argument::Pointer(pointer) => pointer.size_bytes(),
+        Argument::Local { size_bytes, .. } => Some(*size_bytes),
+        _ => None,
+    };
+    let len = bytes.and_then(|bytes| bytes.checked_div(element_bytes)).unwrap_or(0);
+    Argument::Value(Value::new(&(len as u64)))
 }
 
 impl KernelCall {
@@ -111,55 +139,41 @@ impl KernelCall {
     }
 
     /// The next two arguments of a kernel in Rust: memory that it reads, and how many elements it has.
-    ///
-    /// The memory must be known here: a dynamic parameter of a graph is an error where the call is
-    /// launched.
+    /// Where the memory follows a parameter of a graph, the number of elements does so, too.
     pub fn slice<T: 'static>(self, memory: impl KernelPointer<T>) -> Self {
-        let follows = !memory.parameters().is_empty();
-        self.with_length::<T>(memory.pointer().typed::<T>(Access::Read), follows)
+        let parameters = memory.parameters();
+        let pointer = memory.pointer().typed::<T>(Access::Read);
+        self.with_length::<T>(Argument::Pointer(pointer), parameters)
     }
 
     /// The next two arguments of a kernel in Rust: memory that it may write, and how many elements it
     /// has. See [`slice`](Self::slice).
     pub fn slice_mut<T: 'static>(self, memory: impl KernelPointerMut<T>) -> Self {
-        let follows = !memory.parameters().is_empty();
-        self.with_length::<T>(memory.pointer().typed::<T>(Access::ReadWrite), follows)
+        let parameters = memory.parameters();
+        let pointer = memory.pointer().typed::<T>(Access::ReadWrite);
+        self.with_length::<T>(Argument::Pointer(pointer), parameters)
     }
 
     /// The next two arguments of a kernel in Rust: local memory, and how many elements it has. See
     /// [`slice`](Self::slice).
     pub fn local_slice<T: 'static>(self, local: impl KernelLocal<T>) -> Self {
         let Given { argument, parameters } = local.given();
-        let len = match &argument {
-            Argument::Local { size_bytes, .. } if parameters.is_empty() => {
-                size_bytes.checked_div(size_of::<T>())
-            }
-            _ => None,
-        };
-        match len {
-            Some(len) => self.push(argument, parameters).value(len as u64),
-            None => self.without_length(),
-        }
+        self.with_length::<T>(argument, parameters)
     }
 
-    fn with_length<T: 'static>(self, pointer: Pointer, follows: bool) -> Self {
-        let is_refused = matches!(pointer.place(), Place::Refused(_));
-        match pointer.elements(size_of::<T>()) {
-            Some(len) if !follows => self.push(Argument::Pointer(pointer), Vec::new()).value(len as u64),
-            _ if is_refused => self.push(Argument::Pointer(pointer), Vec::new()).value(0_u64),
-            _ => self.without_length(),
+    fn with_length<T: 'static>(mut self, memory: Argument, parameters: Vec<Arc<Parameter>>) -> Self {
+        let element_bytes = size_of::<T>();
+        if !parameters.is_empty() {
+            let lengths = &mut self.more.get_or_insert_default().lengths;
+            lengths.push(Length { memory: self.arguments.len(), element_bytes });
         }
+        let length = length_of(&memory, element_bytes);
+        self.push(memory, parameters).push(length, Vec::new())
     }
 
-    /// An argument whose number of elements is not known when the call is described.
-    #[cold]
-    fn without_length(self) -> Self {
-        let error = Error::new(
-            ErrorKind::KernelArgument,
-            "a kernel in Rust takes memory with its number of elements, which is not known here",
-        )
-        .remedy("give it a `UsmSlice` or a contiguous part of a buffer, and no dynamic parameter of a graph");
-        self.push(Argument::Pointer(Pointer::new(Place::Refused(error))), Vec::new()).value(0_u64)
+    /// Whether the number of elements of a slice that follows a parameter follows it, too.
+    pub(in crate::command) fn has_length_of(&self, memory: usize) -> bool {
+        self.more.as_ref().is_some_and(|more| more.lengths.iter().any(|length| length.memory == memory))
     }
 
     /// The next argument: local memory.
@@ -231,6 +245,12 @@ impl KernelCall {
         if let Some(argument) = self.arguments.get_mut(index) {
             argument.set(to);
         }
+        if let Some(more) = &self.more {
+            more.lengths
+                .iter()
+                .filter(|length| length.memory == index)
+                .for_each(|length| length.follow(&mut self.arguments));
+        }
     }
 
     /// Gives all arguments that follow a parameter its value.
@@ -242,6 +262,7 @@ impl KernelCall {
                 argument.set(&parameter.current());
             }
         }
+        more.lengths.iter().for_each(|length| length.follow(&mut self.arguments));
     }
 
     /// Whether both run the same kernel, specialized in the same way.
@@ -298,7 +319,7 @@ impl fmt::Debug for KernelCall {
 mod tests {
     use super::*;
     use crate::ImageTable;
-    use crate::command::{Local, Value};
+    use crate::command::Local;
 
     static TABLE: ImageTable = ImageTable::generated("t", &[]);
     static KERNEL: Kernel = Kernel::new(&TABLE, "k");

@@ -113,8 +113,10 @@ pub(in crate::command) fn is_same(from: &Argument, to: &Argument) -> bool {
         (Argument::Local { size_bytes: from, .. }, Argument::Local { size_bytes: to, .. }) => from == to,
         (Argument::Pointer(from), Argument::Pointer(to)) => match (from.place(), to.place()) {
             (Place::Null, Place::Null) => true,
-            // Both are alive, so an address is that of one allocation.
-            (Place::Usm(from), Place::Usm(to)) => from.address() == to.address(),
+            // Both are alive, so an address is that of one allocation. Kernels in Rust get the size, too.
+            (Place::Usm(from), Place::Usm(to)) => {
+                from.address() == to.address() && from.size_bytes() == to.size_bytes()
+            }
             (Place::Accessor(from), Place::Accessor(to)) => Arc::ptr_eq(from, to),
             _ => false,
         },

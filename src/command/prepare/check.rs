@@ -34,6 +34,11 @@ impl CommandKind {
         self.check_objects(context, device)
     }
 
+    /// Whether it is a kernel in Rust.
+    pub(crate) fn is_kernel_in_rust(&self, context: &Context, device: &Device) -> bool {
+        matches!(self, Self::Kernel { call, .. } if launch::is_in_rust(context, device, call))
+    }
+
     /// Checks memory, sub-graphs and host tasks.
     fn check_objects(&self, context: &Context, device: &Device) -> Result<()> {
         if let Self::Kernel { call, .. } = self {

@@ -7,7 +7,7 @@ use oclave_image::passes::interpreter::ByteBox;
 
 use super::byte_box::{box_of, box_of_copy};
 use super::prepared::PreparedCommand;
-use super::{fill, launch, resolve};
+use super::{fill, launch, resolve, slices};
 use crate::command::describe::argument::{Argument, Value};
 use crate::command::describe::call::KernelCall;
 use crate::command::describe::command::CommandKind;
@@ -114,6 +114,7 @@ impl<'a> KernelForm<'a> {
         let mut arguments = self.call.arguments().to_vec();
         resolve::arguments(&mut arguments, queue)
             .map_err(|error| launch::named(error, self.call.kernel_name()))?;
+        slices::check_apart(&self.kernel, &arguments)?;
         Ok(Cow::Owned(arguments))
     }
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::{arguments, index_space, resolve};
+use super::{arguments, index_space, resolve, slices};
 use crate::MakeError as _;
 use crate::command::describe::argument::Argument;
 use crate::command::describe::call::KernelCall;
@@ -74,6 +74,7 @@ fn try_find<'a>(
 ) -> Result<(Cow<'a, Arc<ReadyKernel>>, Option<WorkSize>)> {
     let kernel = kernel_of(context, device, call, true)?;
     let size = index_space::check(range, &kernel)?;
+    slices::check(&kernel, call, size.as_ref())?;
     Ok((kernel, size))
 }
 
@@ -87,9 +88,16 @@ pub(super) fn check_parameters(
 ) -> Result<()> {
     let check = || {
         let kernel = kernel_of(context, device, call, false)?;
-        index_space::check(range, &kernel).map(drop)
+        let size = index_space::check(range, &kernel)?;
+        slices::check(&kernel, call, size.as_ref())
     };
     check().map_err(|error| named(error, call.kernel_name()))
+}
+
+/// Whether the call is of a kernel in Rust, which is known once its program is built.
+pub(crate) fn is_in_rust(context: &Context, device: &Device, call: &KernelCall) -> bool {
+    let kernel = context.programs().kernel(device, call.target(), call.specs());
+    kernel.is_ok_and(|kernel| kernel.slices().is_some())
 }
 
 /// Finds or builds the program of a call, and checks what it is given.
@@ -143,19 +151,22 @@ fn kernel_of<'a>(
 fn try_prepare(queue: &Queue, range: &NdRange, call: &mut KernelCall) -> Result<PreparedKernel> {
     let (kernel, size) = try_find(queue.context(), queue.device(), range, call)?;
     let kernel = kernel.into_owned();
-    Ok(PreparedKernel { kernel, arguments: resolved(call, queue)?, size })
+    let arguments = resolved(&kernel, call, queue)?;
+    Ok(PreparedKernel { kernel, arguments, size })
 }
 
 /// The kernel of a call, with arguments that fit it, for no range in particular.
 pub(super) fn bind(queue: &Queue, mut call: KernelCall) -> Result<(Arc<ReadyKernel>, Vec<Argument>)> {
     let kernel = kernel_of(queue.context(), queue.device(), &call, true)?.into_owned();
-    Ok((kernel, resolved(&mut call, queue)?))
+    let arguments = resolved(&kernel, &mut call, queue)?;
+    Ok((kernel, arguments))
 }
 
 /// The arguments of a call, with their places looked up.
-fn resolved(call: &mut KernelCall, queue: &Queue) -> Result<Vec<Argument>> {
+fn resolved(kernel: &ReadyKernel, call: &mut KernelCall, queue: &Queue) -> Result<Vec<Argument>> {
     let mut arguments = call.take_arguments();
     resolve::arguments(&mut arguments, queue)?;
+    slices::check_apart(kernel, &arguments)?;
     Ok(arguments)
 }
 

@@ -8,6 +8,7 @@
 //! prepared.rs      PreparedCommand: its memory, its execution, its step; memory.rs while it is deferred
 //! from_command.rs  commands → prepared commands; boxes.rs some of them by kernels of the library
 //! form.rs          commands as the interpreter could run them; byte_box.rs their boxes of bytes
+//! slices.rs        the check of memory that is given to kernels in Rust
 //! graph_part.rs, control.rs, native_kernel.rs
 //! ```
 
@@ -27,3 +28,4 @@ mod memory;
 pub(super) mod native_kernel;
 pub(super) mod prepared;
 mod resolve;
+mod slices;

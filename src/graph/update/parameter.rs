@@ -118,17 +118,21 @@ impl<V: DynamicValue> DynamicParameter<V> {
             pointer.place().check(self.graph.context(), self.graph.device())?;
             pointer.place().requirement().map_or(Ok(()), |part| check_part(&part))?;
         }
-        // Else it is of the type that the nodes were checked with.
-        for site in state.dynamics.sites(self.parameter.id()).iter().filter(|_| V::MAY_NOT_FIT) {
+        let (context, device) = (self.graph.context(), self.graph.device());
+        for site in state.dynamics.sites(self.parameter.id()) {
             let command = state.command_of(site.owner);
-            let mut command = CommandKind::clone(
-                command.ok_or_else(|| Error::bug(format!("{:?} has no command", site.owner)))?,
-            );
+            let command = command.ok_or_else(|| Error::bug(format!("{:?} has no command", site.owner)))?;
+            // Else it is of the type that the nodes were checked with. Kernels in Rust take no memory that is too small.
+            let is_memory = matches!(value, Argument::Pointer(_));
+            if !(V::MAY_NOT_FIT || is_memory && command.is_kernel_in_rust(context, device)) {
+                continue;
+            }
+            let mut command = CommandKind::clone(command);
             command.follow();
             if let CommandKind::Kernel { call, .. } = &mut command {
                 call.set_argument(site.argument, value);
             }
-            command.check_parameters(self.graph.context(), self.graph.device())?;
+            command.check_parameters(context, device)?;
         }
         Ok(())
     }

@@ -1,5 +1,7 @@
 //! Calls of rustc.
 
+mod package;
+
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -21,6 +23,8 @@ const KERNEL: &[(&str, &str)] = &[
     ("lib.rs", include_str!("sources/oclave_kernel/lib.rs")),
     ("data.rs", include_str!("sources/oclave_kernel/data.rs")),
     ("description.rs", include_str!("sources/oclave_kernel/description.rs")),
+    ("global.rs", include_str!("sources/oclave_kernel/global.rs")),
+    ("group.rs", include_str!("sources/oclave_kernel/group.rs")),
     ("item.rs", include_str!("sources/oclave_kernel/item.rs")),
     ("math.rs", include_str!("sources/oclave_kernel/math.rs")),
     ("memory.rs", include_str!("sources/oclave_kernel/memory.rs")),
@@ -35,6 +39,8 @@ pub(crate) struct Rustc {
     path: PathBuf,
     /// Its first line: `rustc 1.95.0 (…)`.
     version: String,
+    /// The target that it compiles for by itself.
+    host: String,
 }
 
 impl Rustc {
@@ -66,7 +72,7 @@ impl Rustc {
                 ),
             ));
         }
-        Ok(Self { path, version })
+        Ok(Self { path, version, host: host.to_owned() })
     }
 
     /// As recorded in images.
@@ -86,7 +92,8 @@ pub(super) struct DeviceCrate {
 /// A source, compiled.
 #[derive(Debug)]
 pub(super) struct CompiledSource {
-    pub(super) ir: String,
+    /// The IR of each crate, with its name.
+    pub(super) texts: Vec<(String, String)>,
     /// What rustc said, unchanged.
     pub(super) warnings: String,
     pub(super) dependencies: Vec<PathBuf>,
@@ -157,6 +164,9 @@ pub(super) fn source(
     source: &Source,
     work: &Path,
 ) -> Result<CompiledSource> {
+    if source.is_package() {
+        return package::compile(config, rustc, source, work);
+    }
     let folder = work.join(format!("{}.rust", source.stem));
     std::fs::create_dir_all(&folder).map_err(|error| Error::io("create", &folder, error))?;
     let name = crate_name(&source.stem);
@@ -174,7 +184,10 @@ pub(super) fn source(
     let run = run(config, rustc, &args, &what)?;
     let rules = super::read_text(&folder.join(format!("{name}.d")))?;
     Ok(CompiledSource {
-        ir: super::read_text(&folder.join(format!("{name}.ll")))?,
+        texts: vec![(
+            source.path.display().to_string(),
+            super::read_text(&folder.join(format!("{name}.ll")))?,
+        )],
         warnings: run.stderr,
         dependencies: depfile::prerequisites(rules.split("\n\n").next().unwrap_or_default()),
     })
@@ -186,6 +199,11 @@ fn crate_name(stem: &str) -> String {
     if name.starts_with(|c: char| c.is_ascii_alphabetic()) { name } else { format!("kernels_{name}") }
 }
 
+/// Whether overflow is checked, as in the program itself.
+fn overflow_checks(config: &Config) -> bool {
+    config.environment.var("CARGO_CFG_DEBUG_ASSERTIONS").is_some()
+}
+
 /// How code for devices is compiled.
 fn device_arguments(config: &Config, name: &str, emit: &str, folder: &Path) -> Vec<OsString> {
     // Rust's iterators and closures need the inlining of its third level for what C has at its second.
@@ -193,7 +211,7 @@ fn device_arguments(config: &Config, name: &str, emit: &str, folder: &Path) -> V
         0 | 1 => "1",
         _ => "3",
     };
-    let checks = if config.environment.var("CARGO_CFG_DEBUG_ASSERTIONS").is_some() { "on" } else { "off" };
+    let checks = if overflow_checks(config) { "on" } else { "off" };
     let mut args: Vec<OsString> = oclave_rust::RUSTC_FLAGS.iter().map(OsString::from).collect();
     args.push(format!("-Copt-level={level}").into());
     args.push(format!("-Coverflow-checks={checks}").into());

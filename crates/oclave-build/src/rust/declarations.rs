@@ -1,14 +1,42 @@
 //! What kernels in Rust declare, in the terms of kernels in C.
 
 use oclave_image::{Access, Field, Scalar, StructType, ValueType};
-use oclave_rust::{Kernel, Parameter, ParameterKind, TypeDescription};
+use oclave_rust::{Kernel, Parameter, ParameterKind, TypeDescription, Variable};
 
-use crate::ast::{Declarations, KernelDeclaration, ParameterDeclaration, ParameterType};
+use crate::ast::{Declarations, KernelDeclaration, ParameterDeclaration, ParameterType, VariableDeclaration};
 
-/// The declarations of a source, by its number.
-pub(super) fn of(source: usize, kernels: &[Kernel]) -> Declarations {
-    let own = kernels.iter().filter(|kernel| kernel.text() == source);
-    Declarations { kernels: own.map(kernel).collect(), ..Declarations::default() }
+/// The declarations of a source, which has some of the texts.
+pub(super) fn of(
+    is_own: &dyn Fn(usize) -> bool,
+    kernels: &[Kernel],
+    variables: &[Variable],
+    constants: &[Variable],
+) -> Declarations {
+    let own = kernels.iter().filter(|kernel| is_own(kernel.text()));
+    let variables = variables.iter().filter(|variable| is_own(variable.text()));
+    let constants = constants.iter().filter(|constant| is_own(constant.text()));
+    // As `SPEC_CONSTANT` of oclave.h names them.
+    let constants = constants.map(|constant| {
+        let name = format!("oclave_spec_constant_{}", constant.name);
+        VariableDeclaration { symbol: name.clone(), name, is_extern: false, ..variable(constant) }
+    });
+    Declarations {
+        kernels: own.map(kernel).collect(),
+        variables: variables.map(variable).chain(constants).collect(),
+        ..Declarations::default()
+    }
+}
+
+fn variable(variable: &Variable) -> VariableDeclaration {
+    VariableDeclaration {
+        name: variable.name.clone(),
+        symbol: variable.name.clone(),
+        is_extern: variable.number != 0,
+        is_static: false,
+        line: usize::try_from(variable.place.line).ok(),
+        comment: variable.documentation.lines().map(str::to_owned).collect(),
+        ty: Some(value_type(&variable.ty)),
+    }
 }
 
 fn kernel(kernel: &Kernel) -> KernelDeclaration {

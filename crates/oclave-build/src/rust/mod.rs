@@ -7,11 +7,12 @@
 
 mod compiler;
 mod declarations;
+mod foreign;
 
 use std::path::{Path, PathBuf};
 
-use oclave_image::{DeviceImage, PANICS, PropertyValue};
-use oclave_rust::{Kernel, PanicSite, Text};
+use oclave_image::{DeviceImage, PANICS, PropertyValue, SLICES, SliceKind};
+use oclave_rust::{Kernel, PanicSite, ParameterKind, Text};
 use oclave_spirv::Module;
 
 use crate::cargo::Cargo;
@@ -29,49 +30,78 @@ pub(crate) struct Compiled {
     pub(crate) units: Vec<Unit>,
     kernels: Vec<Kernel>,
     panics: Vec<PanicSite>,
+    /// Functions that other languages call, and what tells them in the note of a panic.
+    exported: Vec<(String, u64)>,
 }
 
-/// Compiles all sources in Rust of a program.
+/// Compiles all sources in Rust of a program. `others` is the module of the other sources, if there are
+/// some.
 pub(crate) fn compile(
     config: &Config,
     rustc: &Rustc,
     sources: &[Source],
     work: &Path,
+    others: Option<&Module>,
     cargo: &mut Cargo<'_>,
 ) -> Result<Compiled> {
     let device = compiler::DeviceCrate::compile(config, rustc, work)?;
     let mut texts = Vec::new();
     let mut dependencies = Vec::new();
-    for source in sources {
+    // The source of each text.
+    let mut owners = Vec::new();
+    for (index, source) in sources.iter().enumerate() {
         let compiled = compiler::source(config, rustc, &device, source, work)?;
         // Cargo shows warnings line by line.
         cargo.warning(&compiled.warnings);
         compiled.dependencies.iter().for_each(|path| cargo.rerun_if_changed(path));
         dependencies.push((compiled.dependencies, compiled.warnings));
-        texts.push((source.path.display().to_string(), compiled.ir));
+        owners.extend(compiled.texts.iter().map(|_| index));
+        texts.extend(compiled.texts);
     }
-    // Behind the sources, whose numbers are those of their texts.
     texts.push(("oclave_kernel".to_owned(), device.ir.clone()));
     let texts: Vec<Text<'_>> = texts.iter().map(|(name, ir)| Text { name, ir }).collect();
-    let oclave_rust::Compiled { module, kernels, panics } =
-        oclave_rust::compile(&texts).map_err(|error| Error::new(ErrorKind::Translate, error.to_string()))?;
+    let foreign = others.map(foreign::functions).unwrap_or_default();
+    let oclave_rust::Compiled { module, kernels, panics, device_globals, spec_constants, exported } =
+        oclave_rust::compile_with(&texts, &foreign)
+            .map_err(|error| Error::new(ErrorKind::Translate, error.to_string()))?;
     let units = dependencies
         .into_iter()
         .enumerate()
         .map(|(index, (dependencies, warnings))| Unit {
             bitcode: PathBuf::new(),
             leftovers: Vec::new(),
-            declarations: declarations::of(index, &kernels),
+            declarations: declarations::of(
+                &|text| owners.get(text) == Some(&index),
+                &kernels,
+                &device_globals,
+                &spec_constants,
+            ),
             dependencies,
             warnings: warnings.lines().map(str::to_owned).collect(),
         })
         .collect();
-    Ok(Compiled { module, units, kernels, panics })
+    Ok(Compiled { module, units, kernels, panics, exported })
 }
 
 impl Compiled {
-    /// Tells the runtime what the panics of an image's kernels mean.
-    pub(crate) fn describe_panics(&self, image: &mut DeviceImage) {
+    /// Whether this module and that of the other sources need each other.
+    pub(crate) fn is_linked_with(&self, others: &Module) -> bool {
+        let (own, theirs) = (foreign::symbols(&self.module), foreign::symbols(others));
+        let needs = |a: &foreign::Symbols, b: &foreign::Symbols| {
+            a.imported.intersection(&b.exported).next().is_some()
+        };
+        needs(&own, &theirs) || needs(&theirs, &own)
+    }
+
+    /// Tells the runtime what the parameters and the panics of an image's kernels mean.
+    pub(crate) fn describe(&self, image: &mut DeviceImage) {
+        for kernel in &self.kernels {
+            if image.kernel(&kernel.name).is_some() {
+                let kinds =
+                    kernel.parameters.iter().map(|parameter| slice_kind(parameter.kind) as u8).collect();
+                image.properties.insert(SLICES, &kernel.name, PropertyValue::Bytes(kinds));
+            }
+        }
         if self.panics.is_empty() {
             return;
         }
@@ -82,11 +112,26 @@ impl Compiled {
             text += &format!("{}\0{}\n", plain(&place), plain(&site.message));
         }
         let names: Vec<String> = image.kernels.iter().map(|kernel| kernel.name.clone()).collect();
-        for kernel in self.kernels.iter().filter(|kernel| names.contains(&kernel.name)) {
-            let mut bytes = kernel.panic_id().to_le_bytes().to_vec();
+        let mut insert = |name: &str, id: u64| {
+            let mut bytes = id.to_le_bytes().to_vec();
             bytes.extend_from_slice(text.as_bytes());
-            image.properties.insert(PANICS, &kernel.name, PropertyValue::Bytes(bytes));
+            image.properties.insert(PANICS, name, PropertyValue::Bytes(bytes));
+        };
+        for kernel in self.kernels.iter().filter(|kernel| names.contains(&kernel.name)) {
+            insert(&kernel.name, kernel.panic_id());
         }
+        // Which kernels of other languages reach them is not known here.
+        self.exported.iter().for_each(|(name, id)| insert(name, *id));
+    }
+}
+
+fn slice_kind(kind: ParameterKind) -> SliceKind {
+    match kind {
+        ParameterKind::Value | ParameterKind::Local => SliceKind::Other,
+        ParameterKind::Read => SliceKind::Read,
+        ParameterKind::Write => SliceKind::Shared,
+        ParameterKind::Out => SliceKind::Out,
+        ParameterKind::Length => SliceKind::Length,
     }
 }
 

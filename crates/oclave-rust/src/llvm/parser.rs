@@ -21,8 +21,30 @@ const DEEPEST: u32 = 100;
 /// Reads a module. `name` is for messages.
 pub(crate) fn parse(name: &str, text: &str) -> Result<Module> {
     let mut parser = Parser::new(name, text);
+    parser.types = named_types(name, text);
     parser.module()?;
     Ok(parser.module)
+}
+
+/// The types with names, which may be used before they are defined.
+fn named_types(name: &str, text: &str) -> HashMap<String, Type> {
+    let mut types = HashMap::new();
+    let mut waiting: Vec<&str> =
+        text.lines().filter(|line| line.starts_with('%') && line.contains(" = type ")).collect();
+    for _ in 0..DEEPEST {
+        let before = waiting.len();
+        waiting.retain(|line| {
+            let mut parser = Parser::new(name, line);
+            parser.types = std::mem::take(&mut types);
+            let done = parser.named_type().is_ok();
+            types = parser.types;
+            !done
+        });
+        if waiting.len() == before {
+            break;
+        }
+    }
+    types
 }
 
 struct Parser<'t> {
@@ -1129,7 +1151,7 @@ impl<'t> Parser<'t> {
         }
         let callee = match self.advance() {
             Token::Global(name) => Callee::Function(name.as_ref().into()),
-            Token::Local(_) => Callee::Other("a function through a pointer"),
+            Token::Local(name) => Callee::Pointer(self.local(&name)),
             Token::Word("asm") => {
                 self.skip_line(first);
                 return Ok((

@@ -226,7 +226,9 @@ pub(crate) enum AtomicOp {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Callee {
     Function(Rc<str>),
-    /// A pointer to a function, or assembly.
+    /// What a value points to.
+    Pointer(Local),
+    /// Assembly, and what is not known.
     Other(&'static str),
 }
 

@@ -8,13 +8,15 @@ use super::function::{Lower, Lowering, Refusal};
 use super::types::{Leaf, Scalar, leaves};
 use super::{Argument, library};
 use crate::demangle;
-use crate::kernels::INTRINSIC;
-use crate::llvm::tree::{BlockIndex, Constant, Instruction, Operand, Type, Typed};
+use crate::kernels::{self, INTRINSIC};
+use crate::llvm::tree::{BlockIndex, Constant, Instruction, Local, Operand, Type, Typed};
 use crate::spaces::Storage;
 
-/// Semantics of a barrier: sequentially consistent, for local and global memory.
-const BARRIER: u64 = 0x310;
-const WORK_GROUP: u64 = 2;
+/// The order of a barrier.
+const SEQUENTIALLY_CONSISTENT: u64 = 0x10;
+/// Local and global memory.
+const BOTH: u64 = 0x300;
+pub(super) const WORK_GROUP: u64 = 2;
 
 impl Lower<'_, '_> {
     pub(super) fn call(
@@ -31,6 +33,9 @@ impl Lower<'_, '_> {
         if let Some(copy) = self.analysis.calls.get(&at).cloned() {
             return self.call_function(instruction, &copy, arguments);
         }
+        if let Some(foreign) = self.output.foreign(name).cloned() {
+            return self.call_foreign(instruction, &foreign, arguments);
+        }
         if let Some(own) = name.strip_prefix(INTRINSIC) {
             return self.own(instruction, own, arguments);
         }
@@ -38,8 +43,7 @@ impl Lower<'_, '_> {
             return self.index_function(instruction, what, arguments);
         }
         if name.starts_with("_Z7barrierj") {
-            self.barrier();
-            return Ok(());
+            return self.barrier(WORK_GROUP, BOTH);
         }
         if let Some((number, count)) = library::symbol(name) {
             return self.mathematics(instruction, number, count, arguments);
@@ -122,6 +126,61 @@ impl Lower<'_, '_> {
         Ok(())
     }
 
+    /// A call of one of several functions: a switch over the numbers that stand for their addresses.
+    pub(super) fn call_through_pointer(
+        &mut self,
+        instruction: &Instruction,
+        at: (BlockIndex, usize),
+        pointer: Local,
+        arguments: &[Typed],
+    ) -> Lowering<()> {
+        let (copies, is_whole) = self.analysis.indirect.get(&at).cloned().unwrap_or_default();
+        let copies = match copies.as_slice() {
+            [] => {
+                return Err(Refusal::new(
+                    "it calls a function through a pointer, and no function of this type has its address taken",
+                    "make the object or the pointer in the kernel, by functions that the kernel calls",
+                ));
+            }
+            [copy] if is_whole => return self.call_function(instruction, copy, arguments),
+            copies => copies.to_vec(),
+        };
+        let (address, _) = self.pointer(&Operand::Local(pointer))?;
+        let (ulong, uint) = (self.int(64), self.int(32));
+        let number = self.op(Op::ConvertPtrToU, ulong, &[address]);
+        let number = self.op(Op::UConvert, uint, &[number]);
+        let labels: Vec<ValueId> = copies.iter().map(|_| self.output.builder.value()).collect();
+        let end = self.output.builder.value();
+        let other = if is_whole { None } else { Some(self.output.builder.value()) };
+        let Some(default) = other.or(labels.last().copied()) else { return Err("a call of nothing".into()) };
+        let mut operands = vec![number.word(), default.word()];
+        for (copy, label) in copies.iter().zip(&labels) {
+            let number = self.output.function_number(&copy.symbol);
+            operands.extend([number as u32, label.word()]);
+        }
+        self.end(Op::Switch, &operands);
+        let mut incoming = Vec::new();
+        for (copy, label) in copies.iter().zip(&labels) {
+            self.begin(*label);
+            self.call_function(instruction, copy, arguments)?;
+            let values = instruction.result.and_then(|result| self.values.get(&result).cloned());
+            if let Some(from) = self.current_label() {
+                incoming.push((from, values.unwrap_or_else(|| Rc::from([]))));
+            }
+            self.end(Op::Branch, &[end.word()]);
+        }
+        if let Some(other) = other {
+            self.begin(other);
+            self.panic_without_function(instruction)?;
+        }
+        let storage = self.result_storage(instruction);
+        let types: Vec<_> =
+            leaves(&instruction.ty)?.iter().map(|leaf| self.leaf_type(leaf.scalar, storage)).collect();
+        let values = self.begin_with(end, &types, &incoming);
+        self.set(instruction, values);
+        Ok(())
+    }
+
     pub(super) fn mathematics(
         &mut self,
         instruction: &Instruction,
@@ -165,9 +224,35 @@ impl Lower<'_, '_> {
             let argument = argument.ok_or("a parameter that the kernel does not have")?;
             return self.argument(instruction, argument);
         }
+        let numbers = |at: usize| match arguments.get(at) {
+            Some((_, Operand::Constant(Constant::Int(value)))) => Ok(*value as u64),
+            Some((_, Operand::Constant(Constant::Zero))) => Ok(0),
+            _ => Err(Refusal::from("an argument of oclave-kernel's that is calculated")),
+        };
         match name {
             "barrier" => {
-                self.barrier();
+                let (scope, memory) = (numbers(0)?, numbers(1)?);
+                self.barrier(scope, memory)
+            }
+            "group_vote" => self.vote(instruction, numbers(0)?, numbers(1)? != 0, arguments),
+            _ if name.starts_with("group_combine_") => {
+                self.combine(instruction, [numbers(0)?, numbers(1)?, numbers(2)?], arguments)
+            }
+            _ if name.starts_with("group_broadcast_") => {
+                self.broadcast(instruction, numbers(0)?, numbers(1)?, arguments)
+            }
+            _ if name.starts_with("spec_constant_") => {
+                let scalar = name.strip_prefix("spec_constant_").and_then(kernels::Scalar::of_rust);
+                let scalar = scalar.ok_or("a specialization constant of an unknown type")?;
+                let bits = match arguments.get(1) {
+                    Some((_, Operand::Constant(Constant::Int(bits)))) => *bits as u64,
+                    Some((_, Operand::Constant(Constant::Float(bits)))) => *bits,
+                    Some((_, Operand::Constant(Constant::Zero))) => 0,
+                    _ => return Err("a specialization constant whose default is calculated".into()),
+                };
+                let id = u32::try_from(numbers(0)?).map_err(|_| "a number of a specialization constant")?;
+                let constant = self.output.spec_constant(id, scalar, bits);
+                self.set(instruction, vec![constant]);
                 Ok(())
             }
             "local_memory" => {
@@ -206,10 +291,106 @@ impl Lower<'_, '_> {
         Ok(())
     }
 
-    fn barrier(&mut self) {
-        let scope = self.number(32, WORK_GROUP);
-        let semantics = self.number(32, BARRIER);
+    fn barrier(&mut self, scope: u64, memory: u64) -> Lowering<()> {
+        self.check_waits(scope)?;
+        let scope = self.number(32, scope);
+        let semantics = self.number(32, SEQUENTIALLY_CONSISTENT | memory);
         self.effect(Op::ControlBarrier, &[scope.word(), scope.word(), semantics.word()]);
+        Ok(())
+    }
+
+    /// Only the kernel itself may wait for other work-items: it knows who has panicked.
+    fn check_waits(&self, scope: u64) -> Lowering<()> {
+        if self.arguments.is_some() || scope != WORK_GROUP {
+            return Ok(());
+        }
+        Err(Refusal::new(
+            "it waits for the other work-items in a function that is not inlined into the kernel",
+            "mark the function `#[inline(always)]`",
+        ))
+    }
+
+    /// Whether something is true for some or all work-items of a group.
+    fn vote(
+        &mut self,
+        instruction: &Instruction,
+        scope: u64,
+        all: bool,
+        arguments: &[Typed],
+    ) -> Lowering<()> {
+        let [.., (ty, value)] = arguments else { return Err("a vote about nothing".into()) };
+        self.check_waits(scope)?;
+        let value = self.scalar(ty, value)?;
+        self.output.capability(Capability::Groups);
+        let (bool, scope) = (self.bool(), self.number(32, scope));
+        let result = self.op(if all { Op::GroupAll } else { Op::GroupAny }, bool, &[scope, value]);
+        self.set(instruction, vec![result]);
+        Ok(())
+    }
+
+    /// The values of a group, combined by an operation that has its number in SPIR-V.
+    fn combine(
+        &mut self,
+        instruction: &Instruction,
+        [scope, part, operation]: [u64; 3],
+        arguments: &[Typed],
+    ) -> Lowering<()> {
+        let [.., (ty, value)] = arguments else { return Err("a reduction of nothing".into()) };
+        self.check_waits(scope)?;
+        let operations = [
+            Op::GroupIAdd,
+            Op::GroupFAdd,
+            Op::GroupFMin,
+            Op::GroupUMin,
+            Op::GroupSMin,
+            Op::GroupFMax,
+            Op::GroupUMax,
+            Op::GroupSMax,
+        ];
+        let operation = operations.into_iter().find(|op| *op as u64 == operation);
+        let operation = operation.ok_or("an unknown operation of a group")?;
+        let value = self.scalar(ty, value)?;
+        self.output.capability(Capability::Groups);
+        let [leaf] = leaves(ty)?[..] else { return Err("a reduction of more than a number".into()) };
+        let ty = self.leaf_type(leaf.scalar, Storage::Global);
+        let scope = self.number(32, scope);
+        let result = self.op_words(operation, ty, vec![scope.word(), part as u32, value.word()]);
+        self.set(instruction, vec![result]);
+        Ok(())
+    }
+
+    /// The value of one work-item of a group.
+    fn broadcast(
+        &mut self,
+        instruction: &Instruction,
+        scope: u64,
+        dimensions: u64,
+        arguments: &[Typed],
+    ) -> Lowering<()> {
+        let [_, _, ids @ .., (ty, value)] = arguments else { return Err("a broadcast of nothing".into()) };
+        self.check_waits(scope)?;
+        let value = self.scalar(ty, value)?;
+        let mut parts = Vec::new();
+        for (ty, id) in ids.iter().take(usize::try_from(dimensions).unwrap_or(1)) {
+            parts.push(self.scalar(ty, id)?);
+        }
+        self.output.capability(Capability::Groups);
+        let id = match parts.as_slice() {
+            // Sub-groups have ids of 32 bits.
+            [id] if scope != WORK_GROUP => self.resize(*id, 64, 32),
+            [id] => *id,
+            _ => {
+                let ulong = self.int(64);
+                let vector = self.output.builder.vector_type(ulong, parts.len() as u32);
+                self.op(Op::CompositeConstruct, vector, &parts)
+            }
+        };
+        let [leaf] = leaves(ty)?[..] else { return Err("a broadcast of more than a number".into()) };
+        let ty = self.leaf_type(leaf.scalar, Storage::Global);
+        let scope = self.number(32, scope);
+        let result = self.op(Op::GroupBroadcast, ty, &[scope, value, id]);
+        self.set(instruction, vec![result]);
+        Ok(())
     }
 
     /// A function of the index space, such as `get_global_id`.

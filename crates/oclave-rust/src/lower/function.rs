@@ -82,7 +82,9 @@ pub(super) struct Lower<'a, 'p> {
     pub(super) arguments: Option<&'a [Argument]>,
     pub(super) values: HashMap<Local, Rc<[ValueId]>>,
     variables: Vec<Inst>,
-    blocks: Vec<Block>,
+    pub(super) blocks: Vec<Block>,
+    /// Blocks that end because of a panic.
+    pub(super) panic_exits: HashSet<usize>,
     /// The block that is being written.
     current: usize,
     labels: HashMap<BlockIndex, ValueId>,
@@ -116,6 +118,7 @@ impl<'a, 'p> Lower<'a, 'p> {
             values: HashMap::new(),
             variables: Vec::new(),
             blocks: Vec::new(),
+            panic_exits: HashSet::new(),
             current: 0,
             labels: HashMap::new(),
             exits: HashMap::new(),
@@ -171,6 +174,9 @@ impl<'a, 'p> Lower<'a, 'p> {
             let prologue = std::mem::take(&mut self.prologue);
             first.code.splice(0..0, prologue);
         }
+        if self.arguments.is_some() {
+            self.meet();
+        }
         let panics = self.note.is_some() && self.arguments.is_none();
         let mut all: Vec<(TypeId, ValueId)> = parameters;
         if panics && let Some(note) = self.note {
@@ -205,6 +211,35 @@ impl<'a, 'p> Lower<'a, 'p> {
 
     fn is_ended(&self) -> bool {
         self.blocks.get(self.current).is_none_or(|block| block.end.is_some())
+    }
+
+    /// The label of the block that is being written.
+    pub(super) fn current_label(&self) -> Option<ValueId> {
+        self.blocks.get(self.current).map(|block| block.label)
+    }
+
+    /// Begins a block with values of others, each with the label of the block that it comes from.
+    pub(super) fn begin_with(
+        &mut self,
+        label: ValueId,
+        types: &[TypeId],
+        incoming: &[(ValueId, Rc<[ValueId]>)],
+    ) -> Vec<ValueId> {
+        self.begin(label);
+        let mut results = Vec::new();
+        for (index, ty) in types.iter().enumerate() {
+            let id = self.output.builder.value();
+            let operands = incoming
+                .iter()
+                .filter_map(|(from, values)| Some([values.get(index)?.word(), from.word()]))
+                .flatten()
+                .collect();
+            if let Some(block) = self.blocks.get_mut(self.current) {
+                block.phis.push(Inst { op: Op::Phi, result: Some((*ty, id)), operands });
+            }
+            results.push(id);
+        }
+        results
     }
 
     fn push(&mut self, inst: Inst) {
@@ -355,10 +390,22 @@ impl<'a, 'p> Lower<'a, 'p> {
     fn panic(&mut self, instruction: &Instruction) -> Lowering<()> {
         let places = self.output.program.places(self.copy.symbol.module, instruction);
         let site = panics::site(self.output.program, &self.copy.symbol, &instruction.kind, &places);
+        self.panic_at(site)
+    }
+
+    /// A call through a pointer that points to none of the functions that are known.
+    pub(super) fn panic_without_function(&mut self, instruction: &Instruction) -> Lowering<()> {
+        let places = self.output.program.places(self.copy.symbol.module, instruction);
+        let message = "a call through a pointer reached no function".to_owned();
+        self.panic_at(panics::PanicSite { message, place: places.last().cloned() })
+    }
+
+    fn panic_at(&mut self, site: panics::PanicSite) -> Lowering<()> {
         let number = self.output.panics.number(site);
         let number = self.number(64, number << panics::WORK_ITEM_BITS);
         if self.arguments.is_some() {
             self.report(number);
+            self.panic_exits.insert(self.current);
             self.end(Op::Return, &[]);
             return Ok(());
         }
@@ -396,6 +443,7 @@ impl<'a, 'p> Lower<'a, 'p> {
         self.begin(leave);
         if self.arguments.is_some() {
             self.report(value);
+            self.panic_exits.insert(self.current);
         }
         self.leave()?;
         self.begin(go_on);
@@ -549,11 +597,24 @@ impl<'a, 'p> Lower<'a, 'p> {
             let ty = self.output.byte_pointer(wanted);
             return Ok(self.op(Op::ConvertUToPtr, ty, &[number]));
         };
+        if let Some((function, _)) = self.output.program.function(self.copy.symbol.module, &name) {
+            let number = self.output.function_number(&function);
+            let number = self.number(64, number);
+            let ty = self.output.byte_pointer(wanted);
+            return Ok(self.op(Op::ConvertUToPtr, ty, &[number]));
+        }
         if self.output.program.is_function(self.copy.symbol.module, &name) {
             return Err(Refusal::new(
                 format!("the address of the function `{}`", crate::demangle::path(&name)),
-                "call functions by name, and leave formatting and printing to the host: devices have no pointers to functions",
+                "leave formatting and printing to the host: rustc has the code of this function in the standard library only",
             ));
+        }
+        if self.output.program.is_device_global(&name) {
+            let (variable, ty) = self.output.global_variable(&name)?;
+            let base = self.untyped(variable, Storage::Global, ty);
+            let storage = self.analysis.of_global(&self.symbol(name)).0;
+            let base = self.in_storage(base, Storage::Global, storage);
+            return Ok(if offset == 0 { base } else { self.offset(base, storage, offset) });
         }
         let symbol = self.symbol(name);
         let (storage, is_copied) = self.analysis.of_global(&symbol);
@@ -715,10 +776,12 @@ impl<'a, 'p> Lower<'a, 'p> {
             Kind::Call { callee: Callee::Function(name), arguments, aligns } => {
                 self.call(instruction, at, name, arguments, aligns)
             }
+            Kind::Call { callee: Callee::Pointer(pointer), arguments, .. } => {
+                self.call_through_pointer(instruction, at, *pointer, arguments)
+            }
             Kind::Call { callee: Callee::Other(what), .. } => Err(Refusal::new(
                 format!("it calls {what}"),
-                "call functions by name: generic functions and closures that are inlined serve, `dyn` and `fn` \
-                         pointers do not yet",
+                "switch off what a crate has for the host's processor (`scalar-math` of glam, libm without `arch`)",
             )),
             Kind::Return(value) => {
                 let values = match value {

@@ -1,8 +1,10 @@
 //! From functions of LLVM IR to functions of SPIR-V.
 
+mod barriers;
 mod calls;
 mod code;
 mod floats;
+mod foreign;
 mod function;
 mod intrinsics;
 mod ints;
@@ -19,7 +21,8 @@ use oclave_spirv::{
     FunctionParameterAttribute, LinkageType, Op, Section, StorageClass, TypeId, ValueId, Version,
 };
 
-use crate::kernels::{Kernel, ParameterKind, Scalar, TypeDescription};
+use crate::foreign::ForeignFunction;
+use crate::kernels::{Kernel, ParameterKind, Scalar, TypeDescription, Variable};
 use crate::llvm::tree::Function;
 use crate::memory::Image;
 use crate::program::{Program, Symbol};
@@ -45,9 +48,21 @@ struct Argument {
     pointee: Option<(TypeId, Storage)>,
 }
 
+/// What kernels have in common with each other, the host and other languages.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Surroundings<'p> {
+    pub(crate) device_globals: &'p [Variable],
+    pub(crate) spec_constants: &'p [Variable],
+    /// The names of the texts.
+    pub(crate) names: &'p [&'p str],
+    /// Functions of other languages.
+    pub(crate) foreign: &'p [ForeignFunction],
+}
+
 /// The module that is being made.
 struct Output<'p> {
     program: &'p Program,
+    variables: Surroundings<'p>,
     analyses: Analyses<'p>,
     builder: Builder,
     emitted: HashMap<Copy, Emitted>,
@@ -58,12 +73,29 @@ struct Output<'p> {
     /// Functions of this crate's own, by name.
     helpers: HashMap<String, ValueId>,
     panics: Panics,
+    /// The name of the kernel that is being lowered.
+    kernel: String,
+    /// Functions of other languages.
+    foreign: &'p [ForeignFunction],
+    /// Functions whose addresses are taken, by number. Calls through pointers compare these.
+    functions: HashMap<Symbol, u64>,
+    /// Those in Rust that other languages call.
+    exported: Vec<String>,
+}
+
+/// What kernels became.
+pub(crate) struct Lowered {
+    pub(crate) module: oclave_spirv::Module,
+    pub(crate) panics: Vec<PanicSite>,
+    /// Functions in Rust that other languages call.
+    pub(crate) exported: Vec<String>,
 }
 
 /// Lowers kernels and what they reach.
-pub(crate) fn lower(program: &Program, kernels: &[Kernel]) -> Result<(oclave_spirv::Module, Vec<PanicSite>)> {
+pub(crate) fn lower(program: &Program, kernels: &[Kernel], variables: Surroundings<'_>) -> Result<Lowered> {
     let mut output = Output {
         program,
+        variables,
         analyses: Analyses::new(program),
         builder: Builder::kernel(Version::V1_0),
         emitted: HashMap::new(),
@@ -71,14 +103,25 @@ pub(crate) fn lower(program: &Program, kernels: &[Kernel]) -> Result<(oclave_spi
         structs: Vec::new(),
         helpers: HashMap::new(),
         panics: Panics::default(),
+        kernel: String::new(),
+        foreign: variables.foreign,
+        functions: HashMap::new(),
+        exported: Vec::new(),
     };
     output.builder.opencl_std();
+    // The host may access what no kernel uses.
+    for global in variables.device_globals.iter().filter(|global| global.number == 0) {
+        output.global_variable(&global.name).map_err(Error::Link)?;
+    }
+    output.mark_spec_constants();
     for kernel in kernels {
         output.kernel(kernel)?;
     }
+    output.exports()?;
     // OpenCL C 3.0: readers take the module for that of a kernel language.
     output.builder.push_in(Section::DebugStrings, Op::Source, &[3, 300_000]);
-    Ok((output.builder.finish()?, output.panics.sites))
+    let Output { builder, panics, exported, .. } = output;
+    Ok(Lowered { module: builder.finish()?, panics: panics.sites, exported })
 }
 
 impl Output<'_> {
@@ -87,6 +130,7 @@ impl Output<'_> {
         else {
             return Err(Error::Link(format!("the kernel `{}` has no body", kernel.name)));
         };
+        self.kernel.clone_from(&kernel.name);
         let mut arguments = Vec::new();
         for parameter in &kernel.parameters {
             let id = self.builder.value();
@@ -219,6 +263,12 @@ impl Output<'_> {
         Ok((variable, ty))
     }
 
+    /// What stands for the address of a function.
+    fn function_number(&mut self, symbol: &Symbol) -> u64 {
+        let next = self.functions.len() as u64 + 1;
+        *self.functions.entry(symbol.clone()).or_insert(next)
+    }
+
     /// The value of a constant as an array of integers.
     fn constant_value(&mut self, symbol: &Symbol) -> Result<(ValueId, TypeId), String> {
         let (owner, global) = self.program.global(symbol.module, &symbol.name).ok_or_else(|| {
@@ -226,16 +276,20 @@ impl Output<'_> {
         })?;
         if !global.is_constant {
             return Err(format!(
-                "the static `{}` can change, and devices have no statics of the host",
+                "the static `{}` can change: declare it with `device_global!`",
                 crate::demangle::path(&symbol.name)
             ));
         }
-        let image = Image::of_global(self.program, owner.module, &owner.name)?;
-        if !image.addresses.is_empty() {
-            return Err(format!(
-                "the constant `{}` holds addresses (a table of references or functions)",
-                crate::demangle::path(&symbol.name)
-            ));
+        let mut image = Image::of_global(self.program, owner.module, &owner.name)?;
+        for (offset, (target, _)) in std::mem::take(&mut image.addresses) {
+            let Some((function, _)) = self.program.function(target.module, &target.name) else {
+                return Err(format!(
+                    "the constant `{}` holds addresses (a table of references)",
+                    crate::demangle::path(&symbol.name)
+                ));
+            };
+            let number = self.function_number(&function);
+            image.set_address(offset, number);
         }
         let align = global.align.max(crate::llvm::layout::align(&global.ty));
         let bytes = image.bytes.len() as u64;
@@ -253,6 +307,114 @@ impl Output<'_> {
             })
             .collect();
         Ok((self.builder.composite(ty, &elements), ty))
+    }
+
+    /// The variable of a device global, and the type of what it holds.
+    fn global_variable(&mut self, name: &str) -> Result<(ValueId, TypeId), String> {
+        let key = format!("{}{name}", crate::kernels::GLOBAL);
+        let variables = self.variables;
+        let global = variables.device_globals.iter().find(|global| global.name == name);
+        let global = global.ok_or_else(|| format!("the device global `{name}` is not declared"))?;
+        let ty = self.described(&global.ty);
+        if let Some(variable) = self.helpers.get(&key) {
+            return Ok((*variable, ty));
+        }
+        let is_extern = global.number != 0;
+        let value = if is_extern {
+            None
+        } else {
+            let image = Image::of_global(self.program, global.text(), name)?;
+            if !image.addresses.is_empty() {
+                return Err(format!("the device global `{name}` holds an address"));
+            }
+            Some(self.constant_of(&global.ty, &image, 0)?)
+        };
+        let pointer = self.builder.pointer_type(StorageClass::CrossWorkgroup, ty);
+        let variable = self.builder.variable(pointer, StorageClass::CrossWorkgroup, value);
+        self.builder.name(variable, name);
+        let linkage = if is_extern { LinkageType::Import } else { LinkageType::Export };
+        self.builder.decorate_linkage(variable, name, linkage);
+        let unit = variables.names.get(global.text()).map(std::path::Path::new);
+        let unit = unit.and_then(|unit| unit.file_stem()).unwrap_or_default().to_string_lossy();
+        let mut marker = format!("oclave:device_global,unit={unit}");
+        if !global.properties.is_empty() {
+            marker += &format!(",{}", global.properties);
+        }
+        if !is_extern {
+            let marker = oclave_spirv::string_words(&marker);
+            self.builder.decorate(variable, Decoration::UserSemantic, &marker);
+        }
+        let align = u32::try_from(global.ty.align()).unwrap_or(1);
+        self.builder.decorate(variable, Decoration::Alignment, &[align]);
+        self.helpers.insert(key, variable);
+        Ok((variable, ty))
+    }
+
+    /// A constant of a described type from its bytes.
+    fn constant_of(&mut self, ty: &TypeDescription, image: &Image, at: u64) -> Result<ValueId, String> {
+        let outside = || "a constant that does not fit its type".to_owned();
+        Ok(match ty {
+            TypeDescription::Scalar(scalar) => {
+                let bits = image.number(at, u64::from(scalar.bits() / 8)).ok_or_else(outside)?;
+                match scalar {
+                    Scalar::F32 | Scalar::F64 => self.builder.float_constant(scalar.bits(), bits),
+                    _ => self.builder.int_constant(scalar.bits(), bits),
+                }
+            }
+            TypeDescription::Array(element, count) => {
+                let mut elements = Vec::new();
+                for index in 0..*count {
+                    elements.push(self.constant_of(element, image, at + index * element.size())?);
+                }
+                let ty = self.described(ty);
+                self.builder.composite(ty, &elements)
+            }
+            TypeDescription::Struct { fields, .. } => {
+                let mut members = Vec::new();
+                for field in fields {
+                    members.push(self.constant_of(&field.ty, image, at + field.offset)?);
+                }
+                let ty = self.described(ty);
+                self.builder.composite(ty, &members)
+            }
+        })
+    }
+
+    /// Says what specialization constants are called, as the markers of C do.
+    fn mark_spec_constants(&mut self) {
+        let variables = self.variables;
+        for constant in variables.spec_constants {
+            let char = self.builder.int_type(8);
+            let zero = self.builder.int_constant(8, 0);
+            let pointer = self.builder.pointer_type(StorageClass::UniformConstant, char);
+            let variable = self.builder.variable(pointer, StorageClass::UniformConstant, Some(zero));
+            let name = format!("oclave_spec_constant_{}", constant.name);
+            self.builder.name(variable, &name);
+            let marker = format!(
+                "oclave:spec_constant,name={},type={},id={}",
+                constant.name,
+                spelling(&constant.ty),
+                constant.number
+            );
+            let marker = oclave_spirv::string_words(&marker);
+            self.builder.decorate(variable, Decoration::UserSemantic, &marker);
+        }
+    }
+
+    /// A specialization constant.
+    fn spec_constant(&mut self, id: u32, scalar: Scalar, bits: u64) -> ValueId {
+        let key = format!("{}{id}:{scalar:?}:{bits}", "spec");
+        if let Some(constant) = self.helpers.get(&key) {
+            return *constant;
+        }
+        let ty = self.described(&TypeDescription::Scalar(scalar));
+        let mut words = vec![bits as u32];
+        if scalar.bits() == 64 {
+            words.push((bits >> 32) as u32);
+        }
+        let constant = self.builder.spec_constant(ty, id, &words);
+        self.helpers.insert(key, constant);
+        constant
     }
 
     /// The variable of a built-in vector of three, or of a number, of 64 bits.

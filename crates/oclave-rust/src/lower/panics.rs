@@ -62,7 +62,6 @@ fn message(program: &Program, module: usize, path: &str, arguments: &[Typed]) ->
     let last = path.rsplit("::").next().unwrap_or(path);
     let known = match last {
         "panic_bounds_check" | "out_of_bounds" => "index out of bounds",
-        "out_is_too_short" => "the range has more work-items than an `Out` has elements",
         "panic_const_add_overflow" => "attempt to add with overflow",
         "panic_const_sub_overflow" => "attempt to subtract with overflow",
         "panic_const_mul_overflow" => "attempt to multiply with overflow",

@@ -299,6 +299,15 @@ impl Builder {
         }
     }
 
+    /// A specialization constant with an id, and the words of its default.
+    pub fn spec_constant(&mut self, ty: TypeId, id: u32, words: &[u32]) -> ValueId {
+        let constant = self.fresh();
+        let operands = [&[ty.0, constant], words].concat();
+        self.push_in(Section::Types, Op::SpecConstant, &operands);
+        self.decorate(ValueId(constant), Decoration::SpecId, &[id]);
+        ValueId(constant)
+    }
+
     /// `true` or `false`.
     pub fn bool_constant(&mut self, value: bool) -> ValueId {
         let ty = self.bool_type();

@@ -45,6 +45,19 @@ pub struct LinkInput<'m> {
 /// defaults, and different memory models. [`ImageError::Unsupported`] for instructions whose ids
 /// are not known.
 pub fn link_modules(inputs: &[LinkInput<'_>], merge: impl Fn(&str) -> bool) -> Result<Module> {
+    link(inputs, merge, false)
+}
+
+/// As [`link_modules`], for modules of several languages before they become images: imports that
+/// nothing exports stay.
+///
+/// # Errors
+/// As there.
+pub fn link_languages(inputs: &[LinkInput<'_>]) -> Result<Module> {
+    link(inputs, |_| false, true)
+}
+
+fn link(inputs: &[LinkInput<'_>], merge: impl Fn(&str) -> bool, are_open: bool) -> Result<Module> {
     let definitions: Vec<Definitions<'_>> =
         inputs.iter().map(|input| Definitions::new(input.module)).collect();
     let mut parts: Vec<Part<'_>> = inputs
@@ -59,7 +72,7 @@ pub fn link_modules(inputs: &[LinkInput<'_>], merge: impl Fn(&str) -> bool) -> R
     let nothing = Definitions::new(&empty);
     let mut new = Rewriter::new(&nothing);
 
-    let links = symbols::resolve(&mut parts, &mut new, merge)?;
+    let links = symbols::resolve(&mut parts, &mut new, merge, are_open)?;
     let mut shared = Shared::default();
     for part in &mut parts {
         shared.share(part, &mut new)?;

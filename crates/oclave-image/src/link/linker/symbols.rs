@@ -26,11 +26,13 @@ pub(super) struct Link {
 /// earlier ones.
 ///
 /// # Errors
-/// [`ImageError::Link`] for names that are exported twice, and for those that are imported only.
+/// [`ImageError::Link`] for names that are exported twice, and for those that are imported only, unless
+/// these `are_open`.
 pub(super) fn resolve(
     parts: &mut [Part<'_>],
     new: &mut Rewriter<'_>,
     merge: impl Fn(&str) -> bool,
+    are_open: bool,
 ) -> Result<Vec<Link>> {
     let mut exports: BTreeMap<String, (Place, bool)> = BTreeMap::new();
     let mut imports = Vec::new();
@@ -67,6 +69,7 @@ pub(super) fn resolve(
     for (name, from) in imports {
         match exports.get(&name) {
             Some((to, _)) => links.push(Link { name, from, to: *to }),
+            None if are_open => {}
             None => missing
                 .push(format!("`{name}` (module `{}`)", parts.get(from.part).map_or("", |part| part.name))),
         }

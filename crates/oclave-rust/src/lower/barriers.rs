@@ -1,0 +1,481 @@
+//! Panics of kernels with barriers.
+//!
+//! A work-item that panics must not keep the others of its work-group waiting, and compilers for CPUs take
+//! it that all work-items take the same way to a barrier. So it goes on to the next barrier, or function of
+//! the work-group, that the others get to. There all see that one has panicked, and all return. Where the
+//! others may get to one of several, there is one more barrier before the branch that decides it: work-items
+//! branch alike there, or the kernel is wrong without a panic.
+//!
+//! Values whose calculation a panic skips go through variables, which drivers make values again.
+
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+
+use oclave_spirv::{Op, StorageClass, TypeId, ValueId};
+
+use super::calls::WORK_GROUP;
+use super::code::{Block, Inst};
+use super::function::Lower;
+
+/// Memory operands: aligned to a number of bytes.
+const ALIGNED: u32 = 2;
+/// Sequentially consistent, for local and global memory.
+const SEMANTICS: u64 = 0x310;
+
+/// The places of operands that are ids.
+fn ids(op: Op, count: usize) -> Vec<usize> {
+    match op {
+        Op::Load | Op::CompositeExtract => vec![0],
+        Op::Store | Op::CompositeInsert => vec![0, 1],
+        Op::CopyMemorySized => vec![0, 1, 2],
+        Op::ExtInst => std::iter::once(0).chain(2..count).collect(),
+        Op::Switch => [0, 1].into_iter().chain((3..count).step_by(2)).collect(),
+        Op::GroupIAdd
+        | Op::GroupFAdd
+        | Op::GroupFMin
+        | Op::GroupUMin
+        | Op::GroupSMin
+        | Op::GroupFMax
+        | Op::GroupUMax
+        | Op::GroupSMax => vec![0, 2],
+        Op::Variable => Vec::new(),
+        _ => (0..count).collect(),
+    }
+}
+
+/// The labels that a block may go to.
+fn targets(block: &Block) -> Vec<u32> {
+    let Some(end) = &block.end else { return Vec::new() };
+    let words = end.operands.iter().copied();
+    match end.op {
+        Op::Branch => words.collect(),
+        Op::BranchConditional => words.skip(1).take(2).collect(),
+        Op::Switch => words.skip(1).step_by(2).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn is_group_function(op: Op) -> bool {
+    matches!(
+        op,
+        Op::GroupAll
+            | Op::GroupAny
+            | Op::GroupBroadcast
+            | Op::GroupIAdd
+            | Op::GroupFAdd
+            | Op::GroupFMin
+            | Op::GroupUMin
+            | Op::GroupSMin
+            | Op::GroupFMax
+            | Op::GroupUMax
+            | Op::GroupSMax
+    )
+}
+
+/// More barriers than a kernel gets.
+const MOST: usize = 64;
+
+/// Where work-items get to from a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Next {
+    /// The block of a barrier.
+    Wait(usize),
+    /// The end of the kernel.
+    End,
+}
+
+impl Lower<'_, '_> {
+    /// Lets all work-items meet where some would wait for others, if the kernel waits and may panic.
+    pub(super) fn meet(&mut self) {
+        let scope = self.number(32, WORK_GROUP).word();
+        let waits = |inst: &Inst| {
+            inst.operands.first() == Some(&scope)
+                && (inst.op == Op::ControlBarrier || is_group_function(inst.op))
+        };
+        let is_needed =
+            !self.panic_exits.is_empty() && self.blocks.iter().any(|block| block.code.iter().any(waits));
+        if !is_needed {
+            return;
+        }
+        let uint = self.int(32);
+        let pointer = self.output.builder.pointer_type(StorageClass::Workgroup, uint);
+        let panicked = self.output.builder.variable(pointer, StorageClass::Workgroup, None);
+        let name = format!("{}.panicked", self.output.kernel);
+        self.output.builder.name(panicked, &name);
+        let done = self.output.builder.value();
+        let mut meetings = Vec::new();
+        let mut at = 0;
+        while let Some(block) = self.blocks.get(at) {
+            if let Some(position) = block.code.iter().position(waits).filter(|_| !meetings.contains(&at)) {
+                meetings.push(self.meeting(at, position, panicked, done));
+                // The rest of the block is the last one now, and a function of the group is its first instruction.
+                let rest = self.blocks.len() - 1;
+                let is_function =
+                    |block: &Block| block.code.first().is_some_and(|inst| is_group_function(inst.op));
+                if self.blocks.get(rest).is_some_and(is_function) {
+                    self.split_functions(rest, &waits, panicked, done, &mut meetings);
+                }
+            }
+            at += 1;
+        }
+        let targets = self.find_targets(panicked, done, &mut meetings);
+        let [zero, one] = [0, 1].map(|value| self.number(32, value));
+        let (scope, semantics) = (self.number(32, WORK_GROUP), self.number(32, SEMANTICS));
+        let store = |value: ValueId| effect(Op::Store, &[panicked.word(), value.word(), ALIGNED, 4]);
+        for (exit, target) in targets {
+            let label = self.blocks.get(target).map(|block| block.label);
+            if let (Some(block), Some(label)) = (self.blocks.get_mut(exit), label) {
+                block.code.push(store(one));
+                block.end = Some(effect(Op::Branch, &[label.word()]));
+            }
+        }
+        if let Some(first) = self.blocks.first_mut() {
+            let barrier = effect(Op::ControlBarrier, &[scope.word(), scope.word(), semantics.word()]);
+            first.code.splice(0..0, [store(zero), barrier]);
+        }
+        let mut end = Block::new(done);
+        end.end = Some(effect(Op::Return, &[]));
+        self.blocks.push(end);
+        self.demote(&[]);
+        self.sort_blocks();
+    }
+
+    /// Splits what follows a function of the group, which stays the first instruction of its block.
+    fn split_functions(
+        &mut self,
+        block: usize,
+        waits: &dyn Fn(&Inst) -> bool,
+        panicked: ValueId,
+        done: ValueId,
+        meetings: &mut Vec<usize>,
+    ) {
+        let mut at = block;
+        while let Some(position) = self
+            .blocks
+            .get(at)
+            .and_then(|block| block.code.iter().skip(1).position(waits))
+            .map(|position| position + 1)
+        {
+            meetings.push(self.meeting(at, position, panicked, done));
+            at = self.blocks.len() - 1;
+        }
+        // Not to be looked at again.
+        meetings.push(at);
+        meetings.push(block);
+    }
+
+    /// Splits a block before an instruction by a barrier after which all return if one has panicked. Gives
+    /// the block of the barrier. The rest of the block that is split is the last one.
+    fn meeting(&mut self, at: usize, position: usize, panicked: ValueId, done: ValueId) -> usize {
+        let (uint, bool) = (self.int(32), self.bool());
+        let zero = self.number(32, 0);
+        let (scope, semantics) = (self.number(32, WORK_GROUP), self.number(32, SEMANTICS));
+        let [label, rest_label, value, has_panicked] = [(); 4].map(|()| self.output.builder.value());
+        let new = self.blocks.len();
+        let Some(block) = self.blocks.get_mut(at) else { return new };
+        let mut code = block.code.split_off(position);
+        if code.first().is_some_and(|inst| inst.op == Op::ControlBarrier) {
+            code.remove(0);
+        }
+        let (before, end) = (block.label, block.end.take());
+        block.end = Some(effect(Op::Branch, &[label.word()]));
+        let mut rest = Block::new(rest_label);
+        (rest.code, rest.end) = (code, end);
+        let next = targets(&rest);
+        if self.panic_exits.remove(&at) {
+            self.panic_exits.insert(new + 1);
+        }
+        for target in self.blocks.iter_mut().filter(|block| next.contains(&block.label.word())) {
+            for word in target.phis.iter_mut().flat_map(|phi| phi.operands.iter_mut().skip(1).step_by(2)) {
+                if *word == before.word() {
+                    *word = rest_label.word();
+                }
+            }
+        }
+        let mut wait = Block::new(label);
+        wait.code = vec![
+            effect(Op::ControlBarrier, &[scope.word(), scope.word(), semantics.word()]),
+            Inst { op: Op::Load, result: Some((uint, value)), operands: vec![panicked.word(), ALIGNED, 4] },
+            Inst {
+                op: Op::INotEqual,
+                result: Some((bool, has_panicked)),
+                operands: vec![value.word(), zero.word()],
+            },
+        ];
+        wait.end =
+            Some(effect(Op::BranchConditional, &[has_panicked.word(), done.word(), rest_label.word()]));
+        self.blocks.push(wait);
+        self.blocks.push(rest);
+        new
+    }
+
+    /// The barrier that each panic goes on to. Those after which nobody waits need none.
+    fn find_targets(
+        &mut self,
+        panicked: ValueId,
+        done: ValueId,
+        meetings: &mut Vec<usize>,
+    ) -> Vec<(usize, usize)> {
+        for _ in 0..MOST {
+            let is_wait = |block: &Block| {
+                block.code.first().is_some_and(|inst| inst.op == Op::ControlBarrier)
+                    && matches!(&block.end, Some(end) if end.op == Op::BranchConditional && end.operands.get(1) == Some(&done.word()))
+            };
+            let index: HashMap<u32, usize> =
+                self.blocks.iter().enumerate().map(|(at, block)| (block.label.word(), at)).collect();
+            let edges: Vec<Vec<usize>> = self
+                .blocks
+                .iter()
+                .map(|block| targets(block).iter().filter_map(|label| index.get(label).copied()).collect())
+                .collect();
+            let waits: HashSet<usize> = self
+                .blocks
+                .iter()
+                .enumerate()
+                .filter(|(_, block)| is_wait(block))
+                .map(|(at, _)| at)
+                .collect();
+            let mut next: Vec<BTreeSet<Next>> = vec![BTreeSet::new(); self.blocks.len()];
+            let of = |next: &[BTreeSet<Next>], to: usize| match waits.contains(&to) {
+                true => BTreeSet::from([Next::Wait(to)]),
+                false => next.get(to).cloned().unwrap_or_default(),
+            };
+            loop {
+                let mut has_changed = false;
+                for (at, block) in self.blocks.iter().enumerate().rev() {
+                    let mut found = BTreeSet::new();
+                    if block.end.as_ref().is_some_and(|end| end.op == Op::Return)
+                        && !self.panic_exits.contains(&at)
+                    {
+                        found.insert(Next::End);
+                    }
+                    edges.get(at).into_iter().flatten().for_each(|to| found.extend(of(&next, *to)));
+                    if let Some(known) = next.get_mut(at).filter(|known| **known != found) {
+                        *known = found;
+                        has_changed = true;
+                    }
+                }
+                if !has_changed {
+                    break;
+                }
+            }
+            let mut found = Vec::new();
+            let mut deciding = None;
+            for &exit in &self.panic_exits {
+                // From where the panic comes, others go on.
+                let (mut from, mut seen, mut goals) = (vec![exit], HashSet::new(), BTreeSet::new());
+                let mut origins = Vec::new();
+                while let Some(at) = from.pop() {
+                    let before =
+                        edges.iter().enumerate().filter(|(_, to)| to.contains(&at)).map(|(at, _)| at);
+                    for origin in before.filter(|origin| seen.insert(*origin)) {
+                        match next.get(origin).filter(|goals| !goals.is_empty()) {
+                            Some(more) => {
+                                goals.extend(more.iter().copied());
+                                origins.push(origin);
+                            }
+                            None => from.push(origin),
+                        }
+                    }
+                }
+                match goals.into_iter().collect::<Vec<_>>().as_slice() {
+                    [] | [Next::End] => {}
+                    [Next::Wait(wait)] => found.push((exit, *wait)),
+                    _ => deciding = deciding.or_else(|| first_deciding(&edges, &waits, &next, &origins)),
+                }
+            }
+            let Some(block) = deciding else { return found };
+            meetings.push(self.meeting(block, 0, panicked, done));
+        }
+        Vec::new()
+    }
+
+    /// Puts values into variables that are used where a meeting may lie between.
+    fn demote(&mut self, starts: &[usize]) {
+        let index: HashMap<u32, usize> =
+            self.blocks.iter().enumerate().map(|(at, block)| (block.label.word(), at)).collect();
+        let edges: Vec<Vec<usize>> = self
+            .blocks
+            .iter()
+            .map(|block| targets(block).iter().filter_map(|label| index.get(label).copied()).collect())
+            .collect();
+        let mut defined: HashMap<u32, (usize, TypeId)> = HashMap::new();
+        for (at, block) in self.blocks.iter().enumerate() {
+            for (ty, id) in block.phis.iter().chain(&block.code).filter_map(|inst| inst.result) {
+                defined.insert(id.word(), (at, ty));
+            }
+        }
+        // Value → the blocks other than its own that use it.
+        let mut used: HashMap<u32, HashSet<usize>> = HashMap::new();
+        let mut note = |id: u32, at: usize| {
+            if defined.get(&id).is_some_and(|(own, _)| *own != at) {
+                used.entry(id).or_default().insert(at);
+            }
+        };
+        for (at, block) in self.blocks.iter().enumerate() {
+            for inst in block.code.iter().chain(&block.end) {
+                for place in ids(inst.op, inst.operands.len()) {
+                    inst.operands.get(place).into_iter().for_each(|id| note(*id, at));
+                }
+            }
+            for pair in block.phis.iter().flat_map(|phi| phi.operands.chunks_exact(2)) {
+                if let [value, from] = pair
+                    && let Some(from) = index.get(from)
+                {
+                    note(*value, *from);
+                }
+            }
+        }
+        let mut without: HashMap<usize, HashSet<usize>> = HashMap::new();
+        let mut demoted: Vec<(u32, usize, TypeId)> = Vec::new();
+        for (id, places) in &used {
+            let Some(&(own, ty)) = defined.get(id) else { continue };
+            let reached = without.entry(own).or_insert_with(|| reachable(&edges, starts, own));
+            if places.iter().any(|place| reached.contains(place)) {
+                demoted.push((*id, own, ty));
+            }
+        }
+        demoted.sort_by_key(|(id, ..)| *id);
+        for (id, own, ty) in demoted {
+            let places = used.remove(&id).unwrap_or_default();
+            self.into_variable(id, own, ty, &places, &index);
+        }
+    }
+
+    /// Stores a value where it is calculated, and loads it in the blocks that use it.
+    fn into_variable(
+        &mut self,
+        id: u32,
+        own: usize,
+        ty: TypeId,
+        places: &HashSet<usize>,
+        index: &HashMap<u32, usize>,
+    ) {
+        let (bool, byte) = (self.bool(), self.int(8));
+        let is_bool = ty == bool;
+        let stored = if is_bool { byte } else { ty };
+        let variable = self.variable(stored, None);
+        let (zero, one) = (self.number(8, 0), self.number(8, 1));
+        let mut store = Vec::new();
+        let mut value = id;
+        if is_bool {
+            let number = self.output.builder.value();
+            store.push(Inst {
+                op: Op::Select,
+                result: Some((byte, number)),
+                operands: vec![id, one.word(), zero.word()],
+            });
+            value = number.word();
+        }
+        store.push(Inst { op: Op::Store, result: None, operands: vec![variable.word(), value] });
+        if let Some(block) = self.blocks.get_mut(own) {
+            let is_it = |inst: &Inst| inst.result.is_some_and(|(_, result)| result.word() == id);
+            let after = block.code.iter().position(is_it).map_or(0, |position| position + 1);
+            block.code.splice(after..after, store);
+        }
+        for &place in places {
+            let loaded = self.output.builder.value();
+            let mut load =
+                vec![Inst { op: Op::Load, result: Some((stored, loaded)), operands: vec![variable.word()] }];
+            let mut new = loaded;
+            if is_bool {
+                new = self.output.builder.value();
+                load.push(Inst {
+                    op: Op::INotEqual,
+                    result: Some((bool, new)),
+                    operands: vec![loaded.word(), zero.word()],
+                });
+            }
+            let Some(block) = self.blocks.get_mut(place) else { continue };
+            for inst in block.code.iter_mut().chain(&mut block.end) {
+                for at in ids(inst.op, inst.operands.len()) {
+                    if let Some(word) = inst.operands.get_mut(at).filter(|word| **word == id) {
+                        *word = new.word();
+                    }
+                }
+            }
+            block.code.splice(0..0, load);
+            for target in targets(block).iter().filter_map(|label| index.get(label).copied()) {
+                let from = self.blocks.get(place).map_or(0, |block| block.label.word());
+                let Some(target) = self.blocks.get_mut(target) else { continue };
+                for phi in &mut target.phis {
+                    for pair in phi.operands.chunks_exact_mut(2) {
+                        if let [value, label] = pair
+                            && (*value, *label) == (id, from)
+                        {
+                            *value = new.word();
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Puts blocks behind those that dominate them.
+    fn sort_blocks(&mut self) {
+        let index: HashMap<u32, usize> =
+            self.blocks.iter().enumerate().map(|(at, block)| (block.label.word(), at)).collect();
+        let (mut order, mut seen) = (Vec::new(), HashSet::from([0]));
+        let mut open: Vec<(usize, Vec<u32>)> =
+            self.blocks.first().map(|first| (0, targets(first))).into_iter().collect();
+        while let Some((at, next)) = open.last_mut() {
+            match next.pop().map(|label| index.get(&label).copied()) {
+                Some(Some(target)) if seen.insert(target) => {
+                    if let Some(block) = self.blocks.get(target) {
+                        open.push((target, targets(block)));
+                    }
+                }
+                Some(_) => {}
+                None => {
+                    order.push(*at);
+                    open.pop();
+                }
+            }
+        }
+        let mut blocks: Vec<Option<Block>> = std::mem::take(&mut self.blocks).into_iter().map(Some).collect();
+        let sorted = order.iter().rev().filter_map(|at| blocks.get_mut(*at)?.take());
+        self.blocks = sorted.collect();
+    }
+}
+
+/// The blocks that can be reached from the begin or from one of some blocks without a block.
+fn reachable(edges: &[Vec<usize>], starts: &[usize], without: usize) -> HashSet<usize> {
+    let mut open: VecDeque<usize> = std::iter::once(0).chain(starts.iter().copied()).collect();
+    let mut seen = HashSet::new();
+    while let Some(at) = open.pop_front() {
+        if at != without && seen.insert(at) {
+            open.extend(edges.get(at).into_iter().flatten());
+        }
+    }
+    seen
+}
+
+fn effect(op: Op, operands: &[u32]) -> Inst {
+    Inst { op, result: None, operands: operands.to_vec() }
+}
+
+/// The first block behind some that decides which barrier work-items get to.
+fn first_deciding(
+    edges: &[Vec<usize>],
+    waits: &HashSet<usize>,
+    next: &[BTreeSet<Next>],
+    origins: &[usize],
+) -> Option<usize> {
+    let goals = |to: usize| match waits.contains(&to) {
+        true => BTreeSet::from([Next::Wait(to)]),
+        false => next.get(to).cloned().unwrap_or_default(),
+    };
+    let mut open: VecDeque<usize> = origins.iter().copied().collect();
+    let mut seen = HashSet::new();
+    while let Some(at) = open.pop_front() {
+        if waits.contains(&at) || !seen.insert(at) {
+            continue;
+        }
+        let of_targets: BTreeSet<_> =
+            edges.get(at)?.iter().map(|to| goals(*to)).filter(|goals| !goals.is_empty()).collect();
+        if of_targets.len() > 1 {
+            return Some(at);
+        }
+        open.extend(edges.get(at)?);
+    }
+    None
+}

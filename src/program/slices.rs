@@ -1,0 +1,52 @@
+//! What parameters of kernels in Rust are to the host.
+
+use oclave_image::{KernelSignature, ParameterKind, PropertyValue, SLICES, SliceKind};
+
+use crate::image::LoadedImage;
+
+/// A parameter of a kernel in Rust, as a launch checks it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SliceParameter {
+    /// A value, an image, local memory: nothing to compare.
+    Other,
+    /// `&[T]`: nothing changes it while the kernel runs.
+    Read,
+    /// `Global<T>`, or a slice of atomics.
+    Shared,
+    /// Each work-item has the element of its number.
+    Out { element_bytes: u64 },
+    /// The number of elements of the parameter before it.
+    Length { element_bytes: u64 },
+}
+
+impl SliceParameter {
+    /// Whether both may be the same memory.
+    pub(crate) fn may_share_with(self, other: Self) -> bool {
+        match (self, other) {
+            (Self::Other | Self::Length { .. }, _) | (_, Self::Other | Self::Length { .. }) => true,
+            (Self::Out { .. }, _) | (_, Self::Out { .. }) => false,
+            (a, b) => a == b,
+        }
+    }
+}
+
+/// The parameters of a kernel, if it is one in Rust.
+pub(super) fn of(image: &LoadedImage, kernel: &KernelSignature) -> Option<Box<[SliceParameter]>> {
+    let PropertyValue::Bytes(kinds) = image.image().properties.value(SLICES, &kernel.name)? else {
+        return None;
+    };
+    let element_bytes = |index: usize| match &kernel.parameters.get(index).map(|parameter| &parameter.kind) {
+        Some(ParameterKind::Pointer { pointee, .. } | ParameterKind::Local { pointee }) => {
+            pointee.size_bytes()
+        }
+        _ => 1,
+    };
+    let parameter = |(index, kind): (usize, &u8)| match SliceKind::from_byte(*kind) {
+        SliceKind::Other => SliceParameter::Other,
+        SliceKind::Read => SliceParameter::Read,
+        SliceKind::Shared => SliceParameter::Shared,
+        SliceKind::Out => SliceParameter::Out { element_bytes: element_bytes(index) },
+        SliceKind::Length => SliceParameter::Length { element_bytes: element_bytes(index.saturating_sub(1)) },
+    };
+    Some(kinds.iter().enumerate().map(parameter).collect())
+}
