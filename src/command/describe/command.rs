@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::argument::Value;
 use super::call::KernelCall;
-use super::control::ControlFlow;
+use super::control::{ControlBody, ControlFlow, ControlKind, ControlValue, MAX_ITERATIONS};
 use super::graph::GraphCommand;
 use super::name::Name;
 use super::native::NativeCommand;
@@ -342,6 +342,31 @@ impl Command {
     /// What it does, and the events that it waits for.
     pub(crate) fn into_parts(self) -> (CommandKind, Vec<Event>) {
         (self.kind, self.after)
+    }
+}
+
+impl Command {
+    pub(crate) fn control(kind: ControlKind, value: ControlValue, bodies: Vec<Arc<dyn ControlBody>>) -> Self {
+        let flow = ControlFlow { kind, value, bodies, max_iterations: MAX_ITERATIONS };
+        Self::from_parts(CommandKind::Control(Box::new(flow)), Vec::new())
+    }
+
+    /// Limits how often a loop runs its body: 2³² times, if this is not called. A loop that would
+    /// run longer fails, with an error that names its node. Other commands are not changed.
+    ///
+    /// ```no_run
+    /// # use oclave::{Command, Graph, Result, UsmSlice};
+    /// # fn f(graph: &Graph, residual: &UsmSlice<f32>, body: &Graph) -> Result<()> {
+    /// graph.add(Command::while_(residual, body).max_iterations(1000))?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn max_iterations(self, most: u64) -> Self {
+        let (mut kind, after) = self.into_parts();
+        if let CommandKind::Control(flow) = &mut kind {
+            flow.max_iterations = most;
+        }
+        Self::from_parts(kind, after)
     }
 }
 

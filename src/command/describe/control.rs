@@ -7,7 +7,6 @@ use std::sync::Arc;
 use bytemuck::Pod;
 
 use super::argument::Argument;
-use super::command::{Command, CommandKind};
 use super::graph::GraphCommand;
 use super::parameter::{Binding, Parameter, newest_of};
 use super::place::{CopyFrom, Place};
@@ -16,7 +15,7 @@ use crate::memory::buffer::Requirement;
 use crate::{Context, Device, Error, Queue, Result};
 
 /// How often a loop runs its body at most, if nothing else is said.
-const MAX_ITERATIONS: u64 = 1 << 32;
+pub(super) const MAX_ITERATIONS: u64 = 1 << 32;
 
 /// Which construct it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -261,31 +260,6 @@ impl ControlFlow {
     pub(crate) fn has_same_bodies(&self, other: &Self) -> bool {
         let ids = |flow: &Self| flow.bodies.iter().map(|body| body.id()).collect::<Vec<_>>();
         self.kind == other.kind && ids(self) == ids(other)
-    }
-}
-
-impl Command {
-    pub(crate) fn control(kind: ControlKind, value: ControlValue, bodies: Vec<Arc<dyn ControlBody>>) -> Self {
-        let flow = ControlFlow { kind, value, bodies, max_iterations: MAX_ITERATIONS };
-        Self::from_parts(CommandKind::Control(Box::new(flow)), Vec::new())
-    }
-
-    /// Limits how often a loop runs its body: 2³² times, if this is not called. A loop that would
-    /// run longer fails, with an error that names its node. Other commands are not changed.
-    ///
-    /// ```no_run
-    /// # use oclave::{Command, Graph, Result, UsmSlice};
-    /// # fn f(graph: &Graph, residual: &UsmSlice<f32>, body: &Graph) -> Result<()> {
-    /// graph.add(Command::while_(residual, body).max_iterations(1000))?;
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn max_iterations(self, most: u64) -> Self {
-        let (mut kind, after) = self.into_parts();
-        if let CommandKind::Control(flow) = &mut kind {
-            flow.max_iterations = most;
-        }
-        Self::from_parts(kind, after)
     }
 }
 

@@ -118,7 +118,7 @@ impl ExecutableGraph {
     ) -> Result<Arc<ControlRun>> {
         let layout = self.layout();
         let as_tasks = self.flow(index)?;
-        let bodies = layout.bodies.get(index).map(Vec::as_slice).unwrap_or_default();
+        let bodies = self.bodies().get(index).map(Vec::as_slice).unwrap_or_default();
         let bodies = bodies.iter().filter(|_| as_tasks.is_none());
         let bodies = bodies.map(|body| body.ticket(cancelled)).collect::<Result<Vec<_>>>()?;
         let decide = match &flow.value {
@@ -189,7 +189,7 @@ impl ExecutableGraph {
 
     /// Looks whether the interpreter runs a partition that is a loop or a condition.
     pub(super) fn plan_flow(&self, index: usize) -> Result<()> {
-        match self.layout().bodies.get(index).is_some_and(|bodies| !bodies.is_empty()) {
+        match self.bodies().get(index).is_some_and(|bodies| !bodies.is_empty()) {
             true => self.flow(index).map(drop),
             false => Ok(()),
         }
@@ -197,7 +197,7 @@ impl ExecutableGraph {
 
     /// How often its commands, and those of its bodies, were changed.
     fn changes(&self) -> u64 {
-        let bodies = self.layout().bodies.iter().flatten();
+        let bodies = self.bodies().iter().flatten();
         bodies.fold(self.prepared().edits, |all, body| all + body.changes())
     }
 
@@ -207,7 +207,7 @@ impl ExecutableGraph {
         let node = *layout.partitions.get(index)?.nodes.first()?;
         let command = self.prepared().commands.get(node as usize)?.into_owned();
         let CommandKind::Control(flow) = &*command else { return None };
-        let bodies = layout.bodies.get(index)?.iter().map(Self::tree_of_body);
+        let bodies = self.bodies().get(index)?.iter().map(Self::tree_of_body);
         Some(FlowTree {
             owner: (layout.graph, layout.flat.origin(node as usize)),
             flow: ControlFlow::clone(flow),
@@ -219,7 +219,7 @@ impl ExecutableGraph {
         let layout = self.layout();
         let mut controls = HashMap::new();
         for (index, partition) in layout.partitions.iter().enumerate() {
-            if layout.bodies.get(index).is_some_and(|bodies| !bodies.is_empty()) {
+            if self.bodies().get(index).is_some_and(|bodies| !bodies.is_empty()) {
                 controls.insert(*partition.nodes.first()? as usize, index);
             }
         }

@@ -11,14 +11,18 @@ use super::layout::Layout;
 use super::names::Names;
 use super::prepared::Prepared;
 use crate::MakeError as _;
+use crate::command::Command;
 use crate::command::{CommandKind, ControlBody, GraphCommand};
 use crate::dag::NodeId;
 use crate::driver::sync::{Mutex, MutexGuard};
 use crate::graph::exec::options::{Options, ReplayStrategy};
+use crate::graph::model::control::GraphBody;
 use crate::graph::model::dynamics::{Changes, Dynamics};
 use crate::graph::model::snapshot::{External, Frozen};
 use crate::graph::plan::flatten::SubGraph;
-use crate::{Context, Device, Error, Event, Node, Result};
+use crate::graph::plan::partition::Partition;
+use crate::memory::buffer::Requirement;
+use crate::{Context, Device, Error, Event, Graph, Node, Result};
 
 /// A graph that is ready to run, again and again (`sycl_ext_oneapi_graph`, section 7.5.1); from
 /// [`Graph::finalize`](crate::Graph::finalize).
@@ -60,6 +64,8 @@ pub struct ExecutableGraph(Arc<Inner>);
 pub(in crate::graph) struct Inner {
     id: u64,
     pub(in crate::graph) layout: Layout,
+    /// By partition: the bodies of a loop or a condition.
+    bodies: Vec<Vec<ExecutableGraph>>,
     /// Of the graph's nodes, and how many of them all nodes of this have.
     changes: Arc<Changes>,
     seen: AtomicU64,
@@ -90,10 +96,12 @@ impl ExecutableGraph {
             let inside = sub.layout().externals.iter().cloned();
             layout.externals.extend(inside.map(|external| External { node: *node as u32, ..external }));
         }
-        let prepared = Prepared::new(&layout, commands, frozen)?;
+        let bodies = bodies(&layout, &commands)?;
+        let prepared = Prepared::new(&layout, commands, frozen, requirements(&bodies))?;
         let graph = Self(Arc::new(Inner {
             id: NEXT.fetch_add(1, Ordering::Relaxed),
             layout,
+            bodies,
             changes,
             seen: AtomicU64::new(seen),
             warned: AtomicBool::new(false),
@@ -122,6 +130,16 @@ impl ExecutableGraph {
 
     pub(in crate::graph) fn layout(&self) -> &Layout {
         &self.0.layout
+    }
+
+    /// By partition: the bodies of a loop or a condition.
+    pub(in crate::graph) fn bodies(&self) -> &[Vec<Self>] {
+        &self.0.bodies
+    }
+
+    /// What its bodies do to parts of buffers.
+    pub(in crate::graph) fn requirements_of_bodies(&self) -> Vec<Arc<Requirement>> {
+        requirements(self.bodies())
     }
 
     pub(crate) fn context(&self) -> &Context {
@@ -155,7 +173,7 @@ impl ExecutableGraph {
         let mut all = self.prepared().commands.to_vec();
         let layout = self.layout();
         for (partition, bodies) in
-            layout.partitions.iter().zip(&layout.bodies).filter(|(_, bodies)| !bodies.is_empty())
+            layout.partitions.iter().zip(self.bodies()).filter(|(_, bodies)| !bodies.is_empty())
         {
             let command = partition.nodes.first().and_then(|node| all.get_mut(*node as usize));
             if let Some(CommandKind::Control(flow)) = command.map(Arc::make_mut) {
@@ -270,4 +288,49 @@ impl fmt::Debug for Inner {
         let Layout { graph, flat, .. } = &self.layout;
         write!(f, "ExecutableGraph({} of graph {graph}, {} commands)", self.id, flat.len())
     }
+}
+
+/// The bodies of loops and conditions, by partition.
+fn bodies(layout: &Layout, commands: &[Arc<CommandKind>]) -> Result<Vec<Vec<ExecutableGraph>>> {
+    let bodies = |partition: &Partition| {
+        let node = partition.nodes.first().copied().filter(|_| partition.host);
+        let command = node.and_then(|node| Some((node, commands.get(node as usize)?)));
+        let Some((node, CommandKind::Control(flow))) = command.map(|(node, command)| (node, &**command))
+        else {
+            return Ok(Vec::new());
+        };
+        let bodies = flow.bodies.iter().map(|body| executable(body, layout)).collect::<Result<Vec<_>>>();
+        bodies
+            .map_err(|error| error.at(format!("{} node {}", flow.name(), layout.flat.origin(node as usize))))
+    };
+    layout.partitions.iter().map(bodies).collect()
+}
+
+/// What bodies do to parts of buffers.
+fn requirements(bodies: &[Vec<ExecutableGraph>]) -> Vec<Arc<Requirement>> {
+    bodies.iter().flatten().flat_map(|body| body.prepared().requirements.clone()).collect()
+}
+
+/// A body as an executable graph of its own.
+fn executable(body: &Arc<dyn ControlBody>, layout: &Layout) -> Result<ExecutableGraph> {
+    let (queue, options) = (&layout.queue, layout.options);
+    let any = Arc::clone(body) as Arc<dyn Any + Send + Sync>;
+    if let Some(body) = any.downcast_ref::<GraphBody>() {
+        body.check_unchanged()?;
+        let frozen = body.graph.freeze()?;
+        if !frozen.externals.is_empty() {
+            return Err(body.graph.at(Error::invalid("a body waits for an event from outside")
+                .remedy("let the node of the loop or condition wait for the event")));
+        }
+        return ExecutableGraph::new(frozen, options).map_err(|error| body.graph.at(error));
+    }
+    let graph = Graph::builder(queue.context(), queue.device()).allow_device_globals().build()?;
+    if let Some(body) = any.downcast_ref::<ExecutableGraph>() {
+        if !body.layout().externals.is_empty() {
+            return Err(body.at(Error::invalid("a body waits for an event from outside")
+                .remedy("let the node of the loop or condition wait for the event")));
+        }
+        graph.add(Command::graph(body))?;
+    }
+    ExecutableGraph::new(graph.inner().freeze()?, options)
 }

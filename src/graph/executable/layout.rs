@@ -2,13 +2,11 @@
 
 use std::sync::Arc;
 
-use super::handle::ExecutableGraph;
 use super::names::Names;
 use crate::MakeError as _;
 use crate::command::CommandKind;
 use crate::graph::exec::options::Options;
 use crate::graph::exec::prepare::Source;
-use crate::graph::model::control;
 use crate::graph::model::snapshot::{External, Frozen};
 use crate::graph::plan::commands::Commands;
 use crate::graph::plan::flatten::{Flat, SubGraph, flatten};
@@ -27,8 +25,6 @@ pub(in crate::graph) struct Layout {
     /// The events from outside, those of sub-graphs included.
     pub(in crate::graph) externals: Vec<External>,
     pub(in crate::graph) partitions: Vec<Partition>,
-    /// By partition: the bodies of a loop or a condition.
-    pub(in crate::graph) bodies: Vec<Vec<ExecutableGraph>>,
 }
 
 impl Layout {
@@ -42,18 +38,6 @@ impl Layout {
         let queue = Queue::internal(&frozen.context, &frozen.device)?;
         let (flat, commands) = flatten(frozen, sub_graph)?;
         let partitions = partition(&flat)?;
-        let bodies = |partition: &Partition| {
-            let node = partition.nodes.first().copied().filter(|_| partition.host);
-            let command = node.and_then(|node| Some((node, commands.get(node as usize)?)));
-            let Some((node, CommandKind::Control(flow))) = command.map(|(node, command)| (node, &**command))
-            else {
-                return Ok(Vec::new());
-            };
-            let body = |body| control::executable(body, &frozen.context, &frozen.device, options);
-            let bodies = flow.bodies.iter().map(body).collect::<Result<Vec<_>>>();
-            bodies.map_err(|error| error.at(format!("{} node {}", flow.name(), flat.origin(node as usize))))
-        };
-        let bodies = partitions.iter().map(bodies).collect::<Result<_>>()?;
         let layout = Self {
             graph: frozen.graph,
             queue,
@@ -62,7 +46,6 @@ impl Layout {
             names: Names::default(),
             externals: frozen.externals.clone(),
             partitions,
-            bodies,
         };
         Ok((layout, commands))
     }

@@ -7,9 +7,10 @@
 //! versions.rs   what deferred submissions must not see
 //! finalizer.rs  how a graph becomes executable
 //! submit.rs     how it is submitted; command.rs as a command; bound.rs with events from outside
-//! control.rs    loops and conditions that the host decides
+//! control.rs    loops and conditions that the host decides; body.rs executables as their bodies
 //! ```
 
+pub(super) mod body;
 pub(super) mod bound;
 mod command;
 mod control;

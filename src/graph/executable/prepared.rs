@@ -29,6 +29,8 @@ pub(in crate::graph) struct Prepared {
     pub(in crate::graph) edits: u64,
     /// What the commands do to parts of buffers, each once.
     pub(in crate::graph) requirements: Vec<Arc<Requirement>>,
+    /// Those of bodies among them.
+    of_bodies: Vec<Arc<Requirement>>,
     /// What it was made from; for updates.
     pub(in crate::graph) frozen: Option<Frozen>,
     /// For updates.
@@ -50,7 +52,12 @@ pub(in crate::graph) enum RefreshFor {
 
 impl Prepared {
     /// Prepares commands.
-    pub(in crate::graph) fn new(layout: &Layout, all: Vec<Arc<CommandKind>>, frozen: Frozen) -> Result<Self> {
+    pub(in crate::graph) fn new(
+        layout: &Layout,
+        all: Vec<Arc<CommandKind>>,
+        frozen: Frozen,
+        of_bodies: Vec<Arc<Requirement>>,
+    ) -> Result<Self> {
         let commands = Commands::new(all);
         let mut locations = vec![None; layout.flat.len()];
         let mut parts = Vec::with_capacity(layout.partitions.len());
@@ -59,12 +66,23 @@ impl Prepared {
             let tuned = source.map(|source| TunedPart::new(source, &mut locations)).transpose()?;
             parts.push(tuned.map(Part::new));
         }
-        let requirements = requirements(layout, &commands);
+        let requirements = requirements(layout, &commands, &of_bodies);
         let outdated = (Vec::new(), frozen.changes.1);
         let frozen = layout.options.updatable.then(|| frozen.without_commands());
         let flows = layout.partitions.iter().map(|_| FlowSlot::default()).collect();
         let patches = Patches::default();
-        Ok(Self { commands, locations, parts, flows, edits: 0, requirements, frozen, patches, outdated })
+        Ok(Self {
+            commands,
+            locations,
+            parts,
+            flows,
+            edits: 0,
+            requirements,
+            of_bodies,
+            frozen,
+            patches,
+            outdated,
+        })
     }
 
     pub(in crate::graph) fn part(&self, index: usize) -> Option<&Part> {
@@ -82,7 +100,17 @@ impl Prepared {
 
     /// Commands with buffers have changed.
     pub(in crate::graph) fn find_requirements(&mut self, layout: &Layout) {
-        self.requirements = requirements(layout, &self.commands);
+        self.requirements = requirements(layout, &self.commands, &self.of_bodies);
+    }
+
+    /// Bodies have changed, which do this to parts of buffers now.
+    pub(in crate::graph) fn set_requirements_of_bodies(
+        &mut self,
+        layout: &Layout,
+        of_bodies: Vec<Arc<Requirement>>,
+    ) {
+        self.of_bodies = of_bodies;
+        self.find_requirements(layout);
     }
 
     /// Brings a partition up to date. Before a submission it is prepared again if a command no
@@ -177,14 +205,16 @@ fn rebuild_if_due(
 }
 
 /// What the commands do to parts of buffers, each once.
-fn requirements(layout: &Layout, commands: &Commands) -> Vec<Arc<Requirement>> {
+fn requirements(
+    layout: &Layout,
+    commands: &Commands,
+    of_bodies: &[Arc<Requirement>],
+) -> Vec<Arc<Requirement>> {
     let commands = (0..layout.flat.len()).filter_map(|node| commands.get(node));
     let own = commands.flat_map(|command| match &**command {
         CommandKind::Control(flow) => flow.own_requirement().into_iter().collect(),
         command => command.requirements(),
     });
-    // Bodies may have been updated.
-    let bodies = layout.bodies.iter().flatten().flat_map(|body| body.prepared().requirements.clone());
-    let all: Vec<Arc<Requirement>> = own.chain(bodies).collect();
+    let all: Vec<Arc<Requirement>> = own.chain(of_bodies.iter().cloned()).collect();
     buffer::joined(all.iter())
 }

@@ -10,9 +10,9 @@ use super::segments;
 use crate::MakeError as _;
 use crate::command::CommandKind;
 use crate::dag::NodeId;
+use crate::graph::executable::body;
+use crate::graph::executable::handle::ExecutableGraph;
 use crate::graph::executable::layout::Layout;
-use crate::graph::executable::prepared::Prepared;
-use crate::graph::model::control;
 use crate::graph::model::describe::{details, title};
 use crate::graph::model::graph::Graph;
 use crate::{Error, ErrorKind, Result};
@@ -67,7 +67,8 @@ impl Graph {
 }
 
 /// An executable in DOT: see [`ExecutableGraph::to_dot`](crate::ExecutableGraph::to_dot).
-pub(super) fn of_executable(id: u64, layout: &Layout, prepared: &Prepared, detail: Detail) -> String {
+pub(super) fn of_executable(executable: &ExecutableGraph, detail: Detail) -> String {
+    let (id, layout, prepared) = (executable.id(), executable.layout(), &*executable.prepared());
     let mut dot = format!("digraph executable_{id} {{\n    node [shape=box];\n");
     let Layout { flat, .. } = layout;
     // The number of the graph's node; in a sub-graph also that of the command in it.
@@ -100,7 +101,7 @@ pub(super) fn of_executable(id: u64, layout: &Layout, prepared: &Prepared, detai
     }
     let others = framed.iter().enumerate().filter(|(_, framed)| !**framed);
     others.for_each(|(node, _)| flat_node(&mut dot, node));
-    for (partition, bodies) in layout.partitions.iter().zip(&layout.bodies) {
+    for (partition, bodies) in layout.partitions.iter().zip(executable.bodies()) {
         for (number, body) in bodies.iter().enumerate() {
             let owner = partition.nodes.first().map_or_else(String::new, u32::to_string);
             let nodes = body.commands().into_iter().enumerate();
@@ -129,7 +130,7 @@ struct BodyNodes {
 
 fn bodies_of(owner: &str, command: &CommandKind) -> Vec<BodyNodes> {
     let CommandKind::Control(flow) = command else { return Vec::new() };
-    let body = |(number, body)| BodyNodes { owner: owner.to_owned(), number, nodes: control::commands(body) };
+    let body = |(number, body)| BodyNodes { owner: owner.to_owned(), number, nodes: body::commands(body) };
     flow.bodies.iter().enumerate().map(body).collect()
 }
 

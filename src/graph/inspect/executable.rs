@@ -50,7 +50,7 @@ impl ExecutableGraph {
     /// The nodes that the interpreter does not run, by the reason why, host tasks left out. Where
     /// it is not used at all these are all nodes.
     pub fn not_interpreted(&self) -> Vec<NotInterpreted> {
-        segments::not_interpreted(self.layout(), &self.prepared())
+        segments::not_interpreted(self)
     }
 
     /// When each command ran in the submission that the event is of, which must have ended. With
@@ -76,7 +76,7 @@ impl ExecutableGraph {
     /// nodes that one launch of the interpreter runs ([`segments`](Self::segments)). Numbers are
     /// those of the nodes of the graph that it was made from.
     pub fn to_dot(&self, detail: Detail) -> String {
-        dot::of_executable(self.id(), self.layout(), &self.prepared(), detail)
+        dot::of_executable(self, detail)
     }
 
     /// Writes a drawing to a file, as [`Graph::print`](crate::Graph::print).

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::graph::exec::prepare::Steps;
+use crate::graph::executable::handle::ExecutableGraph;
 use crate::graph::executable::layout::Layout;
 use crate::graph::executable::prepared::Prepared;
 
@@ -95,7 +96,8 @@ pub(super) fn of_flat(layout: &Layout, prepared: &Prepared) -> Vec<(SegmentInfo,
     all
 }
 
-pub(super) fn not_interpreted(layout: &Layout, prepared: &Prepared) -> Vec<NotInterpreted> {
+pub(super) fn not_interpreted(executable: &ExecutableGraph) -> Vec<NotInterpreted> {
+    let (layout, prepared) = (executable.layout(), &*executable.prepared());
     let mut nodes: BTreeMap<String, BTreeSet<usize>> = BTreeMap::new();
     for (partition, part) in layout.partitions.iter().zip(&prepared.parts) {
         let Some(part) = part else { continue };
@@ -107,7 +109,7 @@ pub(super) fn not_interpreted(layout: &Layout, prepared: &Prepared) -> Vec<NotIn
             }
         }
     }
-    let controls = layout.partitions.iter().zip(&layout.bodies).zip(&prepared.flows);
+    let controls = layout.partitions.iter().zip(executable.bodies()).zip(&prepared.flows);
     for ((partition, _), slot) in controls.filter(|((_, bodies), _)| !bodies.is_empty()) {
         if let (Some(reason), Some(node)) = (slot.reason(), partition.nodes.first()) {
             let origin = layout.flat.origin(*node as usize);

@@ -6,19 +6,17 @@ use std::sync::Arc;
 use super::builder::NodeBuilder;
 use super::graph::Graph;
 use super::node::Node;
-use super::state::{GraphInner, Options};
+use super::state::GraphInner;
 use crate::MakeError as _;
 use crate::command::{
     Command, CommandKind, ControlBody, ControlFlow, ControlKind, ControlScalar, ControlValue, CopyFrom,
     Count, GraphCommand,
 };
-use crate::graph::exec::options::Options as ExecOptions;
-use crate::graph::executable::handle::ExecutableGraph;
 use crate::graph::model::snapshot::Frozen;
 use crate::memory::buffer::Requirement;
 use crate::{Context, Device, Error, Queue, Result};
 
-mod sealed {
+pub(in crate::graph) mod sealed {
     pub trait Sealed {
         #[doc(hidden)]
         #[allow(private_interfaces, reason = "of a sealed trait")]
@@ -35,8 +33,8 @@ pub trait Body: sealed::Sealed {}
 impl<B: sealed::Sealed> Body for B {}
 
 /// A graph that is a body, with as many nodes and edges as it had when it became one.
-struct GraphBody {
-    graph: Arc<GraphInner>,
+pub(in crate::graph) struct GraphBody {
+    pub(in crate::graph) graph: Arc<GraphInner>,
     nodes: usize,
     edges: usize,
     is_recording: bool,
@@ -59,13 +57,6 @@ impl sealed::Sealed for &Graph {
 }
 
 #[allow(private_interfaces, reason = "of a sealed trait")]
-impl sealed::Sealed for &ExecutableGraph {
-    fn body(self) -> Arc<dyn ControlBody> {
-        Arc::new(self.clone())
-    }
-}
-
-#[allow(private_interfaces, reason = "of a sealed trait")]
 impl sealed::Sealed for () {
     fn body(self) -> Arc<dyn ControlBody> {
         Arc::new(NoBody)
@@ -73,7 +64,7 @@ impl sealed::Sealed for () {
 }
 
 impl GraphBody {
-    fn check_unchanged(&self) -> Result<()> {
+    pub(in crate::graph) fn check_unchanged(&self) -> Result<()> {
         let state = self.graph.state();
         if (state.dag.len(), state.dag.edges()) == (self.nodes, self.edges) {
             return Ok(());
@@ -137,30 +128,6 @@ impl ControlBody for GraphBody {
     }
 }
 
-impl ControlBody for ExecutableGraph {
-    fn id(&self) -> u64 {
-        // Apart from those of graphs.
-        u64::MAX / 2 + 1 + ExecutableGraph::id(self)
-    }
-
-    fn requirements(&self) -> Vec<Arc<Requirement>> {
-        self.prepared().requirements.clone()
-    }
-
-    fn contains(&self, _: u64) -> bool {
-        false
-    }
-
-    fn check(&self, context: &Context, device: &Device) -> Result<()> {
-        let command: Arc<dyn GraphCommand> = Arc::clone(self.inner()) as Arc<dyn GraphCommand>;
-        command.check(context, device)
-    }
-
-    fn alone(&self, command: ControlFlow, queue: &Queue) -> Result<Arc<dyn GraphCommand>> {
-        alone(command, queue)
-    }
-}
-
 impl ControlBody for NoBody {
     fn id(&self) -> u64 {
         u64::MAX
@@ -190,76 +157,17 @@ impl fmt::Debug for GraphBody {
 }
 
 /// An executable graph of one node.
-fn alone(command: ControlFlow, queue: &Queue) -> Result<Arc<dyn GraphCommand>> {
+pub(in crate::graph) fn alone(command: ControlFlow, queue: &Queue) -> Result<Arc<dyn GraphCommand>> {
     let graph = Graph::builder(queue.context(), queue.device()).allow_device_globals().build()?;
     graph.add(Command::from_parts(CommandKind::Control(Box::new(command)), Vec::new()))?;
     let executable = graph.finalize()?;
     Ok(Arc::clone(executable.inner()) as Arc<dyn GraphCommand>)
 }
 
-/// A body as an executable graph of its own.
-pub(in crate::graph) fn executable(
-    body: &Arc<dyn ControlBody>,
-    context: &Context,
-    device: &Device,
-    options: ExecOptions,
-) -> Result<ExecutableGraph> {
-    let any = Arc::clone(body) as Arc<dyn std::any::Any + Send + Sync>;
-    if let Some(body) = any.downcast_ref::<GraphBody>() {
-        body.check_unchanged()?;
-        let frozen = body.graph.freeze()?;
-        if !frozen.externals.is_empty() {
-            return Err(body.graph.at(Error::invalid("a body waits for an event from outside")
-                .remedy("let the node of the loop or condition wait for the event")));
-        }
-        return ExecutableGraph::new(frozen, options).map_err(|error| body.graph.at(error));
-    }
-    let inner = GraphInner::new(
-        context.clone(),
-        device.clone(),
-        Options { check_cycles: true, device_globals: true, waits: crate::Waits::default() },
-    );
-    let graph = Graph::of(Arc::new(inner));
-    if let Some(body) = any.downcast_ref::<ExecutableGraph>() {
-        if !body.layout().externals.is_empty() {
-            return Err(body.at(Error::invalid("a body waits for an event from outside")
-                .remedy("let the node of the loop or condition wait for the event")));
-        }
-        graph.add(Command::graph(body))?;
-    }
-    ExecutableGraph::new(graph.inner().freeze()?, options)
-}
-
 /// A body as it is now, to compare it with another one.
 pub(in crate::graph) fn frozen(body: &Arc<dyn ControlBody>) -> Result<Option<Frozen>> {
     let any = Arc::clone(body) as Arc<dyn std::any::Any + Send + Sync>;
     any.downcast_ref::<GraphBody>().map(|body| body.graph.freeze()).transpose()
-}
-
-/// The nodes of a body, to be drawn.
-pub(in crate::graph) fn commands(body: &Arc<dyn ControlBody>) -> Vec<(Arc<CommandKind>, Vec<u32>)> {
-    let any = Arc::clone(body) as Arc<dyn std::any::Any + Send + Sync>;
-    if let Some(body) = any.downcast_ref::<ExecutableGraph>() {
-        let waits = |node: usize| body.layout().flat.waits(node).to_vec();
-        return body
-            .commands()
-            .into_iter()
-            .enumerate()
-            .map(|(node, command)| (command, waits(node)))
-            .collect();
-    }
-    match frozen(body) {
-        Ok(Some(frozen)) => {
-            let waits = |node: usize| frozen.predecessors.of(node as u32).to_vec();
-            frozen
-                .commands
-                .iter()
-                .enumerate()
-                .map(|(node, command)| (Arc::clone(command), waits(node)))
-                .collect()
-        }
-        _ => Vec::new(),
-    }
 }
 
 impl Command {

@@ -119,11 +119,12 @@ impl ExecutableGraph {
             return Ok(true);
         }
         let mut is_known = false;
-        for body in self.layout().bodies.iter().flatten() {
+        for body in self.bodies().iter().flatten() {
             is_known |= body.update_nodes(graph, nodes, before)?;
         }
         if is_known {
-            self.prepared().find_requirements(self.layout());
+            let of_bodies = self.requirements_of_bodies();
+            self.prepared().set_requirements_of_bodies(self.layout(), of_bodies);
         }
         Ok(is_known)
     }
@@ -133,7 +134,7 @@ impl ExecutableGraph {
         let layout = self.layout();
         match layout.graph == graph {
             true => Some(layout),
-            false => layout.bodies.iter().flatten().find_map(|body| body.layout_of(graph)),
+            false => self.bodies().iter().flatten().find_map(|body| body.layout_of(graph)),
         }
     }
 
@@ -212,7 +213,7 @@ impl ExecutableGraph {
             let subs = compare::sub_graphs(&source)?;
             let prepared = graph.prepared();
             let Some(target) = &prepared.frozen else { continue };
-            let found = compare::whole(target, graph.layout(), &prepared.commands, &source, &subs);
+            let found = compare::whole(target, &graph, &prepared.commands, &source, &subs);
             let (changes, bodies) = found.map_err(|error| graph.at(error))?;
             drop(prepared);
             open.extend(bodies);
@@ -221,11 +222,12 @@ impl ExecutableGraph {
         // Bodies come before what is around them, which looks at their buffers.
         let mut before = Vec::new();
         for (graph, changes) in all.into_iter().rev() {
-            let has_bodies = graph.layout().bodies.iter().any(|bodies| !bodies.is_empty());
+            let of_bodies = graph.requirements_of_bodies();
+            let has_bodies = graph.bodies().iter().any(|bodies| !bodies.is_empty());
             let replaced = graph.locked(|prepared| {
                 let before = commit(prepared, graph.layout(), Chosen { changes, followers: Vec::new() });
                 if has_bodies {
-                    prepared.find_requirements(graph.layout());
+                    prepared.set_requirements_of_bodies(graph.layout(), of_bodies);
                 }
                 before
             })?;

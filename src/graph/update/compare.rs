@@ -79,11 +79,12 @@ type Bodies = Vec<(ExecutableGraph, Frozen)>;
 /// among its own. Also the bodies that remain to be compared. `subs` are the sub-graphs of the source.
 pub(super) fn whole(
     target: &Frozen,
-    Layout { flat, partitions, bodies: own_bodies, .. }: &Layout,
+    executable: &ExecutableGraph,
     commands: &Commands,
     source: &Frozen,
     subs: &HashMap<usize, (ExecutableGraph, Vec<Arc<CommandKind>>)>,
 ) -> Result<(Changes, Bodies)> {
+    let Layout { flat, partitions, .. } = executable.layout();
     let lost = |node| Error::bug(format!("node {node} has no place in the executable"));
     let place = |node| flat.position(node).map(|at| at as usize).ok_or_else(|| lost(node));
     let now = |(node, command): (usize, &Arc<CommandKind>)| match &**command {
@@ -115,7 +116,7 @@ pub(super) fn whole(
             (CommandKind::Control(flow), _) => {
                 let at = place(node)?;
                 let is_it = |partition: &Partition| partition.nodes.first() == Some(&(at as u32));
-                let own = partitions.iter().position(is_it).and_then(|index| own_bodies.get(index));
+                let own = partitions.iter().position(is_it).and_then(|index| executable.bodies().get(index));
                 for (own, body) in own.into_iter().flatten().zip(&flow.bodies) {
                     let named = |error: Error| error.at(format!("{} node {node}", flow.name()));
                     if let Some(body) = control::frozen(body).map_err(named)? {
