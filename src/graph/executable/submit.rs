@@ -51,7 +51,7 @@ impl ExecutableGraph {
                 let lane = context.take_queue(self.device(), self.lane_properties())?;
                 let lane = Queue::around(context.clone(), lane);
                 let submitted = Promise::new(false);
-                let outcome = self.submit_parts(queue, &lane, after, behind, bound, &mut turn, &submitted);
+                let outcome = self.submit_parts(queue, &lane, after, (behind, bound), &mut turn, &submitted);
                 context.put_queue_back(Arc::clone(lane.driver()), turn.clone());
                 drop(turn);
                 submitted.resolve(Outcome::done_now());
@@ -82,8 +82,7 @@ impl ExecutableGraph {
         queue: &Queue,
         lane: &Queue,
         after: impl Iterator<Item = &'a Event> + Clone,
-        behind: &[&Event],
-        bound: &[(u64, Event)],
+        (behind, bound): (&[&Event], &[(u64, Event)]),
         turn: &mut Option<Event>,
         submitted: &Arc<Promise>,
     ) -> Result<Event> {
