@@ -29,6 +29,7 @@ pages! {
     migration = "migration.md",
     optional_features = "optional-features.md",
     programs = "programs.md",
+    rust_kernels = "rust-kernels.md",
     setup = "setup.md",
     updating_graphs = "updating-graphs.md",
     virtual_functions = "virtual-functions.md",

@@ -235,7 +235,7 @@ fn device_images(
     })?;
     if let Some(compiler) = &compiler {
         undefined::refuse(compiler, &others, &images)?;
-        // Doubles in Rust are those that the source writes, and what is called from Rust has one form.
+        // Doubles in Rust are those that the source writes. Languages that call each other have one form.
         let names: Vec<&str> = others.iter().map(|source| source.stem.as_str()).collect();
         if are_linked {
         } else if in_rust.is_empty() {

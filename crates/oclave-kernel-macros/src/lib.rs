@@ -11,7 +11,7 @@ use proc_macro::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenSt
 #[proc_macro_attribute]
 pub fn kernel(attributes: TokenStream, item: TokenStream) -> TokenStream {
     match expand_kernel(attributes, &item) {
-        // Barriers must stand in the kernel itself.
+        // Barriers must be in the kernel itself.
         Ok(more) => inline_always().into_iter().chain(item).chain(more).collect(),
         // The function itself stays, so that this is the only error.
         Err(error) => item.into_iter().chain(error.tokens()).collect(),
@@ -475,7 +475,7 @@ struct Static {
     /// Those that are left for rustc.
     attributes: TokenStream,
     documentation: String,
-    /// The macro's own attributes, with what stands in parentheses.
+    /// The macro's own attributes, with their arguments.
     own: Vec<(String, String)>,
     visibility: TokenStream,
     is_extern: bool,

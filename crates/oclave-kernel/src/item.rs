@@ -85,7 +85,8 @@ impl<const D: usize> Item<D> {
     /// is seen after it.
     ///
     /// All work-items of a work-group must get to the same barrier, or none. The library does not
-    /// check it: where some do not, the launch may never end. It does not touch other memory.
+    /// check it: where some do not, the launch may never end. A function that waits is
+    /// `#[inline(always)]`, so that it is part of the kernel.
     #[inline(always)]
     pub fn barrier(&self) {
         self.wait(LOCAL | GLOBAL);

@@ -28,15 +28,16 @@
 //! | `&[AtomicU32]`, [`AtomicI32`](core::sync::atomic::AtomicI32) | memory for all, by atomic accesses | memory of `u32`, `i32` | a slice |
 //! | [`Local<T>`](Local) | memory of a work-group | its number of elements | its number of elements |
 //!
-//! Beside parameters, kernels have variables in common with other kernels and the host
-//! ([`device_global!`]), constants that the host sets before a kernel is built ([`spec_constant!`]), and
-//! arrays in local memory ([`Item::local_array`]). [`Item::work_group`] and [`Item::sub_group`] have the
+//! Kernels share variables with other kernels and the host ([`device_global!`]). They have constants that
+//! the host sets before a kernel is built ([`spec_constant!`]), and arrays in local memory
+//! ([`Item::local_array`]). [`Item::work_group`] and [`Item::sub_group`] have the
 //! functions in which all work-items of a group take part.
 //!
 //! # Safety
 //! A kernel without `unsafe` reads and writes only its arguments, whatever they and the range are:
 //! every access is checked. A check that fails is a panic, as everywhere in Rust. It ends the
-//! work-item, and the next wait of the host returns an error with the message and its place.
+//! work-item, and the next wait of the host returns an error with the message and its place. In a kernel
+//! with barriers, all work-items of the work-group end at the next one.
 //!
 //! The host checks once at a launch that an [`Out`] has an element for each work-item, and that
 //! memory which the kernel changes is not given for two parameters. (Several [`Global`]s and slices

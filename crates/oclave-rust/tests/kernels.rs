@@ -43,7 +43,12 @@ fn the_kernels_of_the_example() {
     for source in [
         include_str!("../../../examples/rust/kernels/step.rs"),
         include_str!("../../../examples/rust/kernels/mix.rs"),
+        include_str!("../../../examples/rust/kernels/groups.rs"),
+        include_str!("../../../examples/rust/kernels/barriers.rs"),
+        include_str!("../../../examples/rust/kernels/objects.rs"),
     ] {
+        // Arrays of objects of any memory need them.
+        let may_be_generic = source.contains("dyn Shape");
         let own = compiler.kernel_crate();
         for flags in [&["-Copt-level=3"][..], &["-Copt-level=1"], &["-Copt-level=2", "-Coverflow-checks=on"]]
         {
@@ -52,7 +57,7 @@ fn the_kernels_of_the_example() {
             let compiled = compile(&texts).unwrap_or_else(|error| panic!("{flags:?}: {error}"));
             let module = oclave_spirv::transform::strip::strip(&compiled.module, |_| false).unwrap();
             oclave_spirv::check::check(&module).unwrap_or_else(|error| panic!("{flags:?}: {error}"));
-            assert!(!has_generic_pointers(&compiled), "{flags:?}");
+            assert!(may_be_generic || !has_generic_pointers(&compiled), "{flags:?}");
             assert!(compiled.kernels.iter().all(|kernel| !kernel.documentation.is_empty()));
         }
     }
@@ -83,7 +88,6 @@ fn parameters_are_described() {
             "x Read &[Pair] 16",
             "x_len Length usize 8",
             "y Out Out<u8> 1",
-            "y_len Length usize 8",
             "g Write Global<f64> 8",
             "g_len Length usize 8",
             "c Write &[AtomicU32] 4",

@@ -211,7 +211,7 @@ fn one_memory_for_two_parameters_is_refused() {
     let found = queue.read(&memory).unwrap();
     assert_eq!((found[0], found[99]), (1.0, 3.0));
 
-    // What is changed must not be read as a slice; two slices may be one memory.
+    // Memory that the kernel changes must not be read as a slice. Two slices may be one memory.
     let numbers = queue.upload(&[1_u32; 64]).unwrap();
     let range = NdRange::new(64, 64);
     let error =

@@ -1,10 +1,10 @@
 //! Panics of kernels with barriers.
 //!
-//! A work-item that panics must not keep the others of its work-group waiting, and compilers for CPUs take
-//! it that all work-items take the same way to a barrier. So it goes on to the next barrier, or function of
-//! the work-group, that the others get to. There all see that one has panicked, and all return. Where the
-//! others may get to one of several, there is one more barrier before the branch that decides it: work-items
-//! branch alike there, or the kernel is wrong without a panic.
+//! A work-item that panics must not keep the others of its work-group waiting. Compilers for CPUs assume that
+//! all work-items take the same way to a barrier. So it goes on to the next barrier, or function of the
+//! work-group, that the others get to. There all see that one has panicked, and all return. Where the others
+//! may get to one of several, there is one more barrier before the branch that decides it. All work-items
+//! branch alike there, else the kernel is wrong without a panic, too.
 //!
 //! Values whose calculation a panic skips go through variables, which drivers make values again.
 
@@ -337,12 +337,12 @@ impl Lower<'_, '_> {
         demoted.sort_by_key(|(id, ..)| *id);
         for (id, own, ty) in demoted {
             let places = used.remove(&id).unwrap_or_default();
-            self.into_variable(id, own, ty, &places, &index);
+            self.keep_in_variable(id, own, ty, &places, &index);
         }
     }
 
     /// Stores a value where it is calculated, and loads it in the blocks that use it.
-    fn into_variable(
+    fn keep_in_variable(
         &mut self,
         id: u32,
         own: usize,
