@@ -223,7 +223,7 @@ fn one_memory_for_two_parameters_is_refused() {
 
     // Parts of one buffer.
     let buffer = Buffer::from_vec(vec![1.0_f32; 100]).unwrap();
-    refused(kernels::step::saxpy(1.0, &buffer.read(), &buffer.read_write()));
+    refused(kernels::step::saxpy(1.0, buffer.read(), buffer.read_write()));
     let (left, right) = (buffer.read().slice(0..50).unwrap(), buffer.read_write().slice(50..100).unwrap());
     queue.parallel_for(50, kernels::step::saxpy(2.0, &left, &right)).unwrap();
     assert_eq!(buffer.host_read().unwrap()[50], 3.0);
