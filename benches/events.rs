@@ -119,7 +119,11 @@ fn await_all(events: Vec<Event>) {
     std::thread::scope(|scope| {
         for _ in 1..THREADS {
             let ended = ended.clone();
-            scope.spawn(|| smol::block_on(executor.run(async move { drop(ended.recv().await) })));
+            scope.spawn(|| {
+                smol::block_on(executor.run(async move {
+                    let _ended = ended.recv().await;
+                }))
+            });
         }
         smol::block_on(executor.run(all));
         drop(ends);
