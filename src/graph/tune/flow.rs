@@ -324,6 +324,12 @@ impl<'t> Writer<'t> {
                 if !address.is_multiple_of(scalar.size_bytes() as u64) {
                     return Ok(Err("what it decides by is not aligned".to_owned()));
                 }
+                // The word of 8 bytes that it is a part of is read.
+                let allocation = block.region.allocation();
+                let word_end = (address & !7) + 8 - allocation.address().addr() as u64;
+                if word_end > allocation.readable_bytes() as u64 {
+                    return Ok(Err("what it decides by ends memory of another library".to_owned()));
+                }
                 self.memory.push(Arc::clone(block.region.allocation()));
                 let (mask, sign) = scalar.bits();
                 (FlowValue { address, mask, sign }, 0)

@@ -61,6 +61,8 @@ pub struct Allocation {
     program: Option<Arc<Program>>,
     /// Somebody else frees the memory.
     borrowed: bool,
+    /// Its last word of 8 bytes is whole.
+    has_whole_words: bool,
     /// A bit for each slot whose queues have used it.
     used_by: AtomicU64,
     /// Who uses the memory; see [`access`].
@@ -96,6 +98,7 @@ impl Allocation {
             size_bytes,
             program: None,
             borrowed: false,
+            has_whole_words: true,
             used_by: AtomicU64::new(0),
             access: AtomicU64::new(0),
             mapping: Mutex::default(),
@@ -127,6 +130,7 @@ impl Allocation {
             size_bytes,
             program: Some(Arc::clone(program)),
             borrowed: false,
+            has_whole_words: false,
             used_by: AtomicU64::new(0),
             access: AtomicU64::new(0),
             mapping: Mutex::default(),
@@ -150,6 +154,7 @@ impl Allocation {
             size_bytes: memory.size_bytes,
             program: None,
             borrowed: !memory.owned,
+            has_whole_words: false,
             used_by: AtomicU64::new(0),
             access: AtomicU64::new(0),
             mapping: Mutex::default(),
@@ -164,6 +169,12 @@ impl Allocation {
     #[inline]
     pub fn size_bytes(&self) -> usize {
         self.size_bytes
+    }
+
+    /// The bytes from its start on that kernels of the library may read: its size, and what was allocated to fill its last
+    /// word of 8 bytes.
+    pub fn readable_bytes(&self) -> usize {
+        if self.has_whole_words { whole_words(self.size_bytes) } else { self.size_bytes }
     }
 
     #[inline]
@@ -251,12 +262,17 @@ fn allocate(
     // Drivers need not know alignments above their default.
     let alignment = if align_bytes <= DEFAULT_ALIGNMENT { 0 } else { align_bytes as u32 };
     let id = device.map_or(std::ptr::null_mut(), Device::id);
-    let wanted = Class { kind, device: id.addr(), alignment, size_bytes };
+    let wanted = Class { kind, device: id.addr(), alignment, size_bytes: whole_words(size_bytes) };
     context.allocate(wanted, |size_bytes| {
         // SAFETY: context and device are alive.
         let start = unsafe { pointers.allocate(context.raw(), id, kind, size_bytes, alignment) };
         start.map_err(|error| error.with_kind(ErrorKind::MemoryAllocation))
     })
+}
+
+/// The size of memory in whole words of 8 bytes. The interpreter reads a value with the word that it is a part of.
+fn whole_words(size_bytes: usize) -> usize {
+    size_bytes.next_multiple_of(8)
 }
 
 impl Drop for Allocation {
