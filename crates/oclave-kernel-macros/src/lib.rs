@@ -5,6 +5,8 @@
 
 extern crate proc_macro;
 
+use std::iter::Peekable;
+
 use proc_macro::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenStream, TokenTree};
 
 /// Makes a function a kernel. See `oclave_kernel`.
@@ -47,9 +49,9 @@ pub fn data(item: TokenStream) -> TokenStream {
 /// }
 /// ```
 /// They have the type `DeviceGlobal` in kernels. The host has an `oclave::DeviceGlobal` of the same
-/// name. `#[host_access(read)]`, `write` or `none` restricts the host, `#[device_image_scope]` gives
-/// each program a variable of its own. `extern static NAME: Type;` is a variable that a source in
-/// OpenCL C of the same program defines as `DEVICE_GLOBAL() __global`.
+/// name. `#[host_access(read)]`, `write` or `none` restricts the host. `#[device_image_scope]` gives
+/// each program a variable of its own. `extern static NAME: Type;` names a variable of a source in
+/// OpenCL C. That source is in the same program, and defines it as `DEVICE_GLOBAL() __global`.
 #[proc_macro]
 pub fn device_global(items: TokenStream) -> TokenStream {
     statics(items).and_then(expand_globals).unwrap_or_else(|error| error.tokens())
@@ -265,14 +267,7 @@ fn head(item: &TokenStream) -> Expanded<Head> {
                 }
             }
             TokenTree::Ident(ident) => match ident.to_string().as_str() {
-                "pub" => {
-                    visibility.push(token.clone());
-                    if let Some(TokenTree::Group(group)) = tokens.peek()
-                        && group.delimiter() == Delimiter::Parenthesis
-                    {
-                        visibility.extend(tokens.next());
-                    }
-                }
+                "pub" => visibility = rest_of_visibility(token.clone(), &mut tokens),
                 "fn" => match tokens.next() {
                     Some(TokenTree::Ident(name)) => break name,
                     _ => return wrong("a function without a name", last),
@@ -310,6 +305,15 @@ fn head(item: &TokenStream) -> Expanded<Head> {
         found.push(self::parameter(parameter)?);
     }
     Ok(Head { visibility: visibility.into_iter().collect(), name, documentation, parameters: found })
+}
+
+/// A visibility that begins with `pub`: with the parentheses after it, if there are any.
+fn rest_of_visibility(
+    public: TokenTree,
+    tokens: &mut Peekable<impl Iterator<Item = TokenTree>>,
+) -> Vec<TokenTree> {
+    let is_scope = |token: &TokenTree| matches!(token, TokenTree::Group(group) if group.delimiter() == Delimiter::Parenthesis);
+    [public].into_iter().chain(tokens.next_if(is_scope)).collect()
 }
 
 /// The line of a `#[doc = "…"]`.
@@ -514,14 +518,7 @@ fn statics(items: TokenStream) -> Expanded<Vec<Static>> {
                     }
                 }
                 TokenTree::Ident(ident) => match ident.to_string().as_str() {
-                    "pub" => {
-                        visibility.push(token.clone());
-                        if let Some(TokenTree::Group(group)) = tokens.peek()
-                            && group.delimiter() == Delimiter::Parenthesis
-                        {
-                            visibility.extend(tokens.next());
-                        }
-                    }
+                    "pub" => visibility = rest_of_visibility(token.clone(), &mut tokens),
                     "extern" => is_extern = true,
                     "static" => match tokens.next() {
                         Some(TokenTree::Ident(name)) => break name,

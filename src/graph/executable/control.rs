@@ -16,7 +16,6 @@ use crate::command::{
 };
 use crate::driver::hook;
 use crate::driver::host::HostSink;
-use crate::driver::queue::Properties;
 use crate::driver::sync::Mutex;
 use crate::driver::usm::Allocation;
 use crate::graph::tune::flow::{Flow, FlowNode, FlowTree, too_long};
@@ -289,12 +288,7 @@ impl Drop for Ticket {
 impl RunControl for ControlRun {
     fn start(self: Arc<Self>, then: Then) {
         let context = self.owner.context();
-        let properties = Properties {
-            out_of_order: self.owner.device().capabilities().out_of_order_queues,
-            profiling: self.owner.layout().options.profiling,
-            ..Properties::default()
-        };
-        let lane = match context.take_queue(self.owner.device(), properties) {
+        let lane = match context.take_queue(self.owner.device(), self.owner.lane_properties()) {
             Ok(lane) => Queue::around(context.clone(), lane),
             Err(error) => return then(Err(self.at(error))),
         };

@@ -319,18 +319,21 @@ fn executable(body: &Arc<dyn ControlBody>, layout: &Layout) -> Result<Executable
         body.check_unchanged()?;
         let frozen = body.graph.freeze()?;
         if !frozen.externals.is_empty() {
-            return Err(body.graph.at(Error::invalid("a body waits for an event from outside")
-                .remedy("let the node of the loop or condition wait for the event")));
+            return Err(body.graph.at(waits_outside()));
         }
         return ExecutableGraph::new(frozen, options).map_err(|error| body.graph.at(error));
     }
     let graph = Graph::builder(queue.context(), queue.device()).allow_device_globals().build()?;
     if let Some(body) = any.downcast_ref::<ExecutableGraph>() {
         if !body.layout().externals.is_empty() {
-            return Err(body.at(Error::invalid("a body waits for an event from outside")
-                .remedy("let the node of the loop or condition wait for the event")));
+            return Err(body.at(waits_outside()));
         }
         graph.add(Command::graph(body))?;
     }
     ExecutableGraph::new(graph.inner().freeze()?, options)
+}
+
+fn waits_outside() -> Error {
+    Error::invalid("a body waits for an event from outside")
+        .remedy("let the node of the loop or condition wait for the event")
 }

@@ -62,7 +62,7 @@ impl ExecutableGraph {
     }
 
     /// Those of the queue for the partitions.
-    fn lane_properties(&self) -> Properties {
+    pub(super) fn lane_properties(&self) -> Properties {
         Properties {
             out_of_order: self.device().capabilities().out_of_order_queues,
             profiling: self.layout().options.profiling,

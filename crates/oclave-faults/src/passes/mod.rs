@@ -14,6 +14,7 @@ mod built_in_vector;
 mod error;
 mod inline_hints;
 mod intel;
+mod kept_values;
 mod mesa;
 mod opaque_values;
 mod pocl;

@@ -220,13 +220,7 @@ impl Lower<'_, '_> {
                 block.code.first().is_some_and(|inst| inst.op == Op::ControlBarrier)
                     && matches!(&block.end, Some(end) if end.op == Op::BranchConditional && end.operands.get(1) == Some(&done.word()))
             };
-            let index: HashMap<u32, usize> =
-                self.blocks.iter().enumerate().map(|(at, block)| (block.label.word(), at)).collect();
-            let edges: Vec<Vec<usize>> = self
-                .blocks
-                .iter()
-                .map(|block| targets(block).iter().filter_map(|label| index.get(label).copied()).collect())
-                .collect();
+            let (_, edges) = self.edges();
             let waits: HashSet<usize> = self
                 .blocks
                 .iter()
@@ -289,15 +283,19 @@ impl Lower<'_, '_> {
         Vec::new()
     }
 
-    /// Puts values into variables that are used where a meeting may lie between.
-    fn demote(&mut self, starts: &[usize]) {
+    /// The places of blocks by label, and for each block those that it leads to.
+    fn edges(&self) -> (HashMap<u32, usize>, Vec<Vec<usize>>) {
         let index: HashMap<u32, usize> =
             self.blocks.iter().enumerate().map(|(at, block)| (block.label.word(), at)).collect();
-        let edges: Vec<Vec<usize>> = self
-            .blocks
-            .iter()
-            .map(|block| targets(block).iter().filter_map(|label| index.get(label).copied()).collect())
-            .collect();
+        let to =
+            |block: &Block| targets(block).iter().filter_map(|label| index.get(label).copied()).collect();
+        let edges = self.blocks.iter().map(to).collect();
+        (index, edges)
+    }
+
+    /// Puts values into variables that are used where a meeting may lie between.
+    fn demote(&mut self, starts: &[usize]) {
+        let (index, edges) = self.edges();
         let mut defined: HashMap<u32, (usize, TypeId)> = HashMap::new();
         for (at, block) in self.blocks.iter().enumerate() {
             for (ty, id) in block.phis.iter().chain(&block.code).filter_map(|inst| inst.result) {

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Plan;
+use crate::passes::kept_values::KeptValues;
 use crate::passes::mesa::nesting::labels;
 use oclave_spirv::{Instruction, Op, Rewriter, StorageClass, is_block_end, is_terminator};
 
@@ -12,8 +13,7 @@ pub(crate) struct Writer<'w, 'r, 'p, 'f, 'm> {
     plan: &'p Plan<'f, 'm>,
     entry: u32,
     head: u32,
-    /// The variables of values that are kept.
-    variables: BTreeMap<u32, u32>,
+    kept: KeptValues,
     /// Variables for phis of blocks that `head` leads to, with the types of these.
     inlets: BTreeMap<u32, (u32, u32)>,
     /// Block, and such a block that it leads to → the label of a block in between.
@@ -27,13 +27,13 @@ pub(crate) struct Writer<'w, 'r, 'p, 'f, 'm> {
 impl<'w, 'r, 'p, 'f, 'm> Writer<'w, 'r, 'p, 'f, 'm> {
     pub(crate) fn new(new: &'w mut Rewriter<'r>, plan: &'p Plan<'f, 'm>) -> Self {
         let [entry, head] = [new.fresh_id(), new.fresh_id()];
-        let variables = plan.kept.keys().map(|id| (*id, new.fresh_id())).collect();
+        let kept = KeptValues::new(new, &plan.kept);
         let mut writer = Self {
             new,
             plan,
             entry,
             head,
-            variables,
+            kept,
             inlets: BTreeMap::new(),
             edges: BTreeMap::new(),
             passed: BTreeMap::new(),
@@ -101,7 +101,7 @@ impl<'w, 'r, 'p, 'f, 'm> Writer<'w, 'r, 'p, 'f, 'm> {
                 self.begin();
             }
             if !matches!(op, Some(Op::Phi | Op::Line | Op::NoLine)) {
-                std::mem::take(&mut phis).into_iter().for_each(|id| self.keep(id));
+                std::mem::take(&mut phis).into_iter().for_each(|id| self.kept.store(self.new, id));
             }
             match op {
                 Some(Op::Label) => {
@@ -133,8 +133,7 @@ impl<'w, 'r, 'p, 'f, 'm> Writer<'w, 'r, 'p, 'f, 'm> {
     /// What the new function begins with, and the head of its loop.
     fn begin(&mut self) {
         let plan = self.plan;
-        let kept = plan.kept.iter().filter_map(|(id, ty)| Some((*self.variables.get(id)?, *ty)));
-        let variables: Vec<(u32, u32)> = kept.chain(self.inlets.values().copied()).collect();
+        let variables = self.kept.variables().chain(self.inlets.values().copied());
         for (variable, ty) in variables {
             let pointer = self.new.pointer_type(StorageClass::Function, ty);
             self.new.push(Op::Variable, &[pointer, variable, StorageClass::Function as u32]);
@@ -156,23 +155,10 @@ impl<'w, 'r, 'p, 'f, 'm> Writer<'w, 'r, 'p, 'f, 'm> {
         self.new.push(Op::Label, &[label(0)]);
     }
 
-    /// Stores a value if it is kept.
-    fn keep(&mut self, id: u32) {
-        if let Some(variable) = self.variables.get(&id) {
-            self.new.push(Op::Store, &[*variable, id]);
-        }
-    }
-
-    fn load_kept(&mut self, id: u32, value: u32) {
-        if let (Some(ty), Some(variable)) = (self.plan.kept.get(&id), self.variables.get(&id)) {
-            self.new.push(Op::Load, &[*ty, value, *variable]);
-        }
-    }
-
     /// Loads what phis of the blocks behind a block need.
     fn load_at_end(&mut self, block: usize) {
         for (id, value) in self.at_end.get(&block).cloned().unwrap_or_default() {
-            self.load_kept(id, value);
+            self.kept.load(self.new, id, value);
         }
     }
 
@@ -203,7 +189,7 @@ impl<'w, 'r, 'p, 'f, 'm> Writer<'w, 'r, 'p, 'f, 'm> {
             if !plan.is_there(id, at) && !loaded.contains_key(&id) {
                 let value = self.new.fresh_id();
                 loaded.insert(id, value);
-                self.load_kept(id, value);
+                self.kept.load(self.new, id, value);
             }
         }
         let ends = instruction.op().is_some_and(is_terminator);
@@ -212,7 +198,7 @@ impl<'w, 'r, 'p, 'f, 'm> Writer<'w, 'r, 'p, 'f, 'm> {
             behind.iter().filter_map(|(to, edge)| Some((plan.flow.blocks.get(*to)?.label, *edge))).collect();
         self.new
             .copy_mapped(instruction, |id| loaded.get(&id).or_else(|| by.get(&id)).copied().unwrap_or(id));
-        instruction.result_id().into_iter().for_each(|id| self.keep(id));
+        instruction.result_id().into_iter().for_each(|id| self.kept.store(self.new, id));
         for (to, edge) in behind {
             self.new.push(Op::Label, &[edge]);
             for (value, variable) in self.passed.get(&(block, to)).cloned().unwrap_or_default() {

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{BOTH_FENCES, END, Plan, WORKGROUP};
 use crate::passes::Result;
 use crate::passes::built_in_vector::BuiltInVector;
+use crate::passes::kept_values::KeptValues;
 use crate::passes::opaque_values::is_largest;
 use oclave_spirv::{Instruction, Op, Rewriter, StorageClass, is_terminator};
 
@@ -15,8 +16,7 @@ pub(super) struct Writer<'w, 'r, 'p, 'f, 'm> {
     /// What another way to the barrier needs, if the function gets one: the size of the group, and a
     /// variable that nothing reads.
     another_way: Option<(&'p BuiltInVector, u32)>,
-    /// The variables of values that are kept.
-    variables: BTreeMap<u32, u32>,
+    kept: KeptValues,
     state: u32,
     head: u32,
     latch: u32,
@@ -47,11 +47,11 @@ impl<'w, 'r, 'p, 'f, 'm> Writer<'w, 'r, 'p, 'f, 'm> {
         }
         let (passed, inlets) = inlets(new, plan);
         let labels = plan.parts.iter().map(|part| part.label.unwrap_or_else(|| new.fresh_id())).collect();
-        let variables = plan.kept.keys().map(|id| (*id, new.fresh_id())).collect();
+        let kept = KeptValues::new(new, &plan.kept);
         let [state, head, latch] = [new.fresh_id(), new.fresh_id(), new.fresh_id()];
         let size = size.filter(|_| plan.ways_to_latch() == 2);
         let another_way = size.map(|size| (size, new.fresh_id()));
-        Self { new, plan, another_way, variables, state, head, latch, labels, at_end, passed, inlets }
+        Self { new, plan, another_way, kept, state, head, latch, labels, at_end, passed, inlets }
     }
 
     pub(super) fn write<'i>(
@@ -76,7 +76,7 @@ impl<'w, 'r, 'p, 'f, 'm> Writer<'w, 'r, 'p, 'f, 'm> {
                 self.begin();
             }
             if !matches!(op, Some(Op::Phi | Op::Line | Op::NoLine)) {
-                std::mem::take(&mut phis).into_iter().for_each(|id| self.keep(id));
+                std::mem::take(&mut phis).into_iter().for_each(|id| self.kept.store(self.new, id));
             }
             match op {
                 Some(Op::Label) => {
@@ -114,8 +114,7 @@ impl<'w, 'r, 'p, 'f, 'm> Writer<'w, 'r, 'p, 'f, 'm> {
     fn begin(&mut self) {
         let int = self.new.int_type(32);
         let mut variables: Vec<(u32, u32)> =
-            self.plan.kept.iter().filter_map(|(id, ty)| Some((*self.variables.get(id)?, *ty))).collect();
-        variables.extend(self.inlets.values().copied());
+            self.kept.variables().chain(self.inlets.values().copied()).collect();
         variables.push((self.state, int));
         variables.extend(self.another_way.map(|(_, unread)| (unread, int)));
         for (variable, ty) in variables {
@@ -179,24 +178,11 @@ impl<'w, 'r, 'p, 'f, 'm> Writer<'w, 'r, 'p, 'f, 'm> {
         self.new.push(Op::Label, &[next]);
     }
 
-    /// Stores a value if it is kept.
-    fn keep(&mut self, id: u32) {
-        if let Some(variable) = self.variables.get(&id) {
-            self.new.push(Op::Store, &[*variable, id]);
-        }
-    }
-
-    fn load_kept(&mut self, id: u32, value: u32) {
-        if let (Some(ty), Some(variable)) = (self.plan.kept.get(&id), self.variables.get(&id)) {
-            self.new.push(Op::Load, &[*ty, value, *variable]);
-        }
-    }
-
     /// What phis of the blocks behind a part need.
     fn end_part(&mut self, part: usize) {
         let loaded = self.at_end.get(&part).cloned().unwrap_or_default();
         for (id, value) in &loaded {
-            self.load_kept(*id, *value);
+            self.kept.load(self.new, *id, *value);
         }
         for (id, variable) in self.passed.get(&part).cloned().unwrap_or_default() {
             let value = loaded.get(&id).copied().unwrap_or(id);
@@ -228,7 +214,7 @@ impl<'w, 'r, 'p, 'f, 'm> Writer<'w, 'r, 'p, 'f, 'm> {
             if !self.plan.is_there(id, at) && !loaded.contains_key(&id) {
                 let value = self.new.fresh_id();
                 loaded.insert(id, value);
-                self.load_kept(id, value);
+                self.kept.load(self.new, id, value);
             }
         }
         let mut around = None;
@@ -240,7 +226,7 @@ impl<'w, 'r, 'p, 'f, 'm> Writer<'w, 'r, 'p, 'f, 'm> {
             Some((header, by)) if header == id => by,
             _ => loaded.get(&id).copied().unwrap_or(id),
         });
-        instruction.result_id().into_iter().for_each(|id| self.keep(id));
+        instruction.result_id().into_iter().for_each(|id| self.kept.store(self.new, id));
         if let Some((header, by)) = around {
             let state = self.plan.parts.iter().position(|part| part.label == Some(header));
             let no_part = || oclave_spirv::Error::Malformed {
