@@ -2,10 +2,15 @@
 //!
 //! Prints `name,device,n,ours_us,reference_us,ratio`; n is work-items of the command, or commands.
 //! A turn submits one command and waits. `event_await` runs the future by pollster on the same
-//! thread. The reference enqueues, flushes and waits for the event. `event_await_over_wait` has
-//! `Event::wait` as its reference. `event_await_many` awaits ten thousand commands, each by a task, on two
-//! threads, against a wait for each in turn; its times are those of one command. `event_await_cpu` is the
-//! CPU time of the process while one command of milliseconds is awaited, against waiting for it.
+//! thread. Its reference enqueues, flushes and waits for the event.
+//!
+//! `event_await_over_wait` has `Event::wait` as its reference.
+//!
+//! `event_await_many` awaits ten thousand commands on two threads, each in a task. Its reference waits for
+//! them in turn. The times are those of one command.
+//!
+//! `event_await_cpu` is the CPU time of the process while it awaits one command of some milliseconds. Its
+//! reference waits for the command.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a benchmark fails by panicking")]
 #![allow(unsafe_code, reason = "the reference calls OpenCL")]

@@ -299,8 +299,8 @@ impl ContextBuilder {
         self
     }
 
-    /// Switches work-arounds for faults of drivers off and on in this context, as the variable `OCLAVE_FAULTS` does for all of
-    /// them: `-Q45,+Q16`, `none`, `all`. `oclave faults` lists them.
+    /// Switches work-arounds for faults of drivers off and on in this context. The words are those of the variable
+    /// `OCLAVE_FAULTS`: `-Q45,+Q16`, `none`, `all`. `oclave faults` lists the faults.
     ///
     /// The devices of the context are [`with_faults`](Device::with_faults) then, and differ from those that the builder was
     /// given. Take them from [`Context::devices`].

@@ -250,8 +250,7 @@ impl Queue {
         command::prepare(self, call)
     }
 
-    /// The size of work-groups that the driver would choose for a launch whose range does not say one.
-    /// `None` where the driver does not tell ([`Capabilities::suggested_group_sizes`](crate::Capabilities::suggested_group_sizes)),
+    /// The size of work-groups that the driver chooses for a launch whose range has none. `None` where the driver does not tell ([`Capabilities::suggested_group_sizes`](crate::Capabilities::suggested_group_sizes)),
     /// and for an empty range. Where the range or the kernel says a size, it is that one.
     ///
     /// It is good for memory that depends on the number of groups. Launches that give no size get the

@@ -1,5 +1,5 @@
-//! The kernels of `kernels`, one for each fault: the pass for the fault changes its kernel, and what it makes is sound.
-//! `ci/faults` runs them on devices.
+//! Each kernel of `kernels` shows a fault. The pass for the fault changes it, and leaves it sound.
+//! `ci/faults` runs the kernels on devices.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::path::Path;

@@ -39,10 +39,10 @@
 //! work-item, and the next wait of the host returns an error with the message and its place. In a kernel
 //! with barriers, all work-items of the work-group end at the next one.
 //!
-//! The host checks once at a launch that an [`Out`] has an element for each work-item, and that
-//! memory which the kernel changes is not given for two parameters. (Several [`Global`]s and slices
-//! of atomics may be one memory.) A `&[T]` is memory that nothing else changes while the kernel runs:
-//! other commands that write it must be ordered before or after the launch, as for kernels in C.
+//! The host checks a launch once. An [`Out`] has an element for each work-item. Memory that the kernel
+//! changes is given for one parameter only, but several [`Global`]s and slices of atomics may share
+//! memory. Nothing else may change the memory of a `&[T]` while the kernel runs. As for kernels in C,
+//! commands that write it are ordered before or after the launch.
 //!
 //! Several work-items may access one element of a [`Global`] or [`Local`] at the same time. A `get`
 //! then returns what some work-item wrote, or what was there before. Of elements larger than 32 bits

@@ -43,8 +43,8 @@ impl Graph {
     /// Whether that changed anything: `false` when all of them record to this graph already.
     ///
     /// # Errors
-    /// [`Invalid`](crate::ErrorKind::Invalid), and no queue has changed, when a queue is of another context
-    /// or device, or when a recording to another graph has begun inside of one to this graph.
+    /// [`Invalid`](crate::ErrorKind::Invalid) when a queue is of another context or device. The same when a
+    /// recording to another graph has begun inside of one to this graph. No queue has changed then.
     pub fn begin_recording<'a>(&self, queues: impl Handles<'a, Queue>) -> Result<bool> {
         self.begin(queues).map(|begun| !begun.is_empty())
     }

@@ -226,7 +226,7 @@ impl Device {
     }
 
     /// The same device, where other faults of its driver are worked around. `words` change the set of
-    /// [`driver_faults`](Self::driver_faults) as the variable `OCLAVE_FAULTS` does: `-Q45,+Q16`, `none`, `all`.
+    /// [`driver_faults`](Self::driver_faults). They are those of the variable `OCLAVE_FAULTS`: `-Q45,+Q16`, `none`, `all`.
     ///
     /// # Errors
     /// [`ErrorKind::Invalid`] for words that name no fault.

@@ -24,8 +24,9 @@ use oclave_spirv::{
 ///
 /// Function controls that are wrong for functions that use global variables.
 ///
-/// Pure and Const: the function now reads memory that the optimiser did not know of. (llvm-spirv
-/// and the drivers based on it also swap the two: readnone is Pure and readonly is Const.)
+/// Pure and Const: the function now reads memory that the optimiser did not know of. llvm-spirv
+/// and the drivers based on it also swap the two: readnone is Pure and readonly is Const.
+///
 /// DontInline: a driver may reach variables through a pointer that only kernels have. Functions that
 /// it must not inline fail to link then ("undefined symbol: _pocl_gvar_buffer").
 const MISLEADING: FunctionControl =

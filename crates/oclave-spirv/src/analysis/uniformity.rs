@@ -169,8 +169,8 @@ impl<'a, 'm> Uniformity<'a, 'm> {
     }
 
     /// Whether a block leads past a loop, and nowhere else: what compilers put before loops that
-    /// are tested at their end. A detour past the loop is one that nothing else takes: where
-    /// compilers let a path out of the loop join it, drivers go wrong (Q13).
+    /// are tested at their end. Nothing else may take the detour past the loop: drivers go wrong if a
+    /// path out of the loop joins it (Q13).
     fn is_guard(&self, flow: &Flow<'_>, block: usize) -> bool {
         self.join(flow, block).is_some()
     }

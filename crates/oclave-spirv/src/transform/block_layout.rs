@@ -57,8 +57,8 @@ struct Late<'m> {
     variables: HashMap<u32, Vec<Instruction<'m>>>,
     /// Merge instructions that are not before the branch, by the position of the branch.
     merges: HashMap<usize, Instruction<'m>>,
-    /// Positions of merge instructions with another one behind them in their block, of those that merge nothing, of those of
-    /// loops in blocks that do not end with a branch, and of those outside of blocks.
+    /// Positions of merge instructions to drop. Another one follows in the block, or it merges nothing. Or it is of a loop and
+    /// its block does not end with a branch, or it is outside of blocks.
     needless: HashSet<usize>,
 }
 

@@ -171,8 +171,8 @@ impl Allocation {
         self.size_bytes
     }
 
-    /// The bytes from its start on that kernels of the library may read: its size, and what was allocated to fill its last
-    /// word of 8 bytes.
+    /// The bytes that kernels of the library may read, from its start on. That is its size, rounded up to words of 8 bytes if
+    /// the library allocated it.
     pub fn readable_bytes(&self) -> usize {
         if self.has_whole_words { whole_words(self.size_bytes) } else { self.size_bytes }
     }

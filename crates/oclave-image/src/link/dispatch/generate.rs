@@ -58,9 +58,9 @@ struct Target {
 /// What dispatchers switch over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
-    /// Codes, always, and one more for each function, which no object has. A driver aborts on some
-    /// programs with barriers ("Could not find a dominating alternative variable"), if they have a
-    /// switch over numbers, or one with a single case for each block.
+    /// Codes, always, and one more for each function, which no object has. Without it, a driver aborts
+    /// on some programs with barriers ("Could not find a dominating alternative variable"). These have
+    /// a switch over numbers, or one with a single case for each block.
     Codes,
     /// Numbers of functions, where there are few codes.
     Numbers,
