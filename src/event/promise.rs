@@ -198,7 +198,7 @@ fn waits_for_itself() -> Error {
 }
 
 /// Now, on the clock of host tasks.
-pub(super) fn now_ns() -> u64 {
+pub(crate) fn now_ns() -> u64 {
     nanoseconds(Instant::now())
 }
 

@@ -7,9 +7,9 @@
 
 use super::handle::ExecutableGraph;
 use crate::MakeError as _;
-use crate::Result;
 use crate::graph::exec::options::{Options, ReplayStrategy};
 use crate::graph::model::graph::Graph;
+use crate::{Result, trace};
 
 /// Properties of an executable graph to be made (sections 7.5.3 and 7.5.4); from
 /// [`Graph::finalizer`].
@@ -66,9 +66,11 @@ impl Finalizer<'_> {
     /// As [`Graph::finalize`]; [`FeatureNotSupported`](crate::ErrorKind::FeatureNotSupported) for
     /// command buffers on a device that has none.
     pub fn finalize(self) -> Result<ExecutableGraph> {
-        let frozen = self.graph.inner().freeze()?;
-        let graph = frozen.graph;
-        ExecutableGraph::new(frozen, self.options).map_err(|error| error.at(format!("graph {graph}")))
+        trace::finalize(self.graph.inner().id(), || {
+            let frozen = self.graph.inner().freeze()?;
+            let graph = frozen.graph;
+            ExecutableGraph::new(frozen, self.options).map_err(|error| error.at(format!("graph {graph}")))
+        })
     }
 }
 
