@@ -183,6 +183,14 @@ impl Event {
         }
     }
 
+    /// What it waits for, while no driver knows it.
+    pub(crate) fn promise(&self) -> Option<Arc<Promise>> {
+        match self.known() {
+            Ok(Known::Unknown(promise)) => Some(Arc::clone(promise)),
+            _ => None,
+        }
+    }
+
     /// The driver's event, when the driver has the command.
     pub(crate) fn native_event(&self) -> Option<&driver::Event> {
         match self.known() {

@@ -16,6 +16,7 @@ mod device_globals_host;
 mod foreign_async;
 mod foreign_events;
 mod foreign_names;
+mod foreign_nodes;
 mod foreign_tracing;
 mod foreign_waits;
 mod graph_buffer_runs;
