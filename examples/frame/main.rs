@@ -61,7 +61,7 @@ fn frames(count: u64) -> oclave::Result<()> {
         let softened = queue.read(&from)?;
         assert!(softened.iter().all(|pixel| *pixel == number as u8), "an even picture stays as it is");
     }
-    // The times of what has ended are told now at the latest.
+    // The subscriber gets the times of all commands now at the latest.
     queue.wait()
 }
 

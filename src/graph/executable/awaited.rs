@@ -72,7 +72,7 @@ impl ExecutableGraph {
     }
 
     /// The events that a submission which begins now must fulfil. It is to come after `before`, and
-    /// after what is deferred on the queue.
+    /// after the deferred commands of the queue.
     ///
     /// # Errors
     /// When it would come after what waits for it.

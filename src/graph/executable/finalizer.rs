@@ -65,8 +65,8 @@ impl Finalizer<'_> {
 
     /// Nodes whose events [`ExecutableGraph::event_of`] gives: `&node`, `&[&a, &b]`.
     ///
-    /// The graph is cut behind each of them, so that a submission is several commands for the driver,
-    /// with a marker before and after them, as with a host task. Nodes that do not depend on a named
+    /// The graph is cut behind each of them. So a submission is several commands for the driver, between
+    /// two markers, as with a host task. Nodes that do not depend on a named
     /// one may run after it nevertheless. Without this function, nothing is cut.
     pub fn events_of<'n>(mut self, nodes: impl Handles<'n, Node>) -> Self {
         self.ends.extend(nodes.handles().cloned());

@@ -32,7 +32,7 @@ pub(in crate::graph) struct Layout {
 
 impl Layout {
     /// The layout of a snapshot, and the command of each node. `sub_graph` gives the node that is a
-    /// sub-graph, by the node's index. `ends` are the nodes whose events can be had.
+    /// sub-graph, by the node's index. The events of the nodes `ends` can be had.
     pub(in crate::graph) fn new<'s>(
         frozen: &Frozen,
         options: Options,

@@ -77,8 +77,8 @@ fn groups(flat: &Flat, is_host: &[bool], ends: &[u32]) -> Result<Vec<u32>> {
     Ok(of.collect())
 }
 
-/// For each node a number of the set of host tasks that are reached from it by edges, and of those of
-/// `ends` that are, itself included; equal sets have equal numbers.
+/// For each node a number of the set of host tasks that are reached from it by edges. The set also has
+/// the nodes of `ends` that are reached, itself included. Equal sets have equal numbers.
 fn host_tasks(
     is_host: &[bool],
     ends: &[u32],
