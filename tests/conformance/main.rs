@@ -16,6 +16,8 @@ mod device_globals_host;
 mod foreign_async;
 mod foreign_events;
 mod foreign_names;
+mod foreign_nodes;
+mod foreign_tracing;
 mod foreign_waits;
 mod graph_buffer_runs;
 mod graph_buffers;
@@ -61,7 +63,7 @@ fn every_line_of_the_scenario_list_is_well_formed() {
         assert!(
             matches!(
                 parts.next(),
-                Some("G" | "CF" | "DG" | "VF" | "ID" | "IMG" | "PRT" | "ASY" | "LBL" | "EXT")
+                Some("G" | "CF" | "DG" | "VF" | "ID" | "IMG" | "PRT" | "ASY" | "LBL" | "EXT" | "TRC")
             ),
             "unknown group in {line:?}"
         );

@@ -7,6 +7,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use super::awaited::Awaited;
 use super::layout::Layout;
 use super::names::Names;
 use super::prepared::Prepared;
@@ -72,11 +73,12 @@ pub(in crate::graph) struct Inner {
     warned: AtomicBool,
     /// The event of the last submission, as far as the next one must wait for it.
     turn: Mutex<Option<Event>>,
+    pub(super) awaited: Awaited,
     prepared: Mutex<Prepared>,
 }
 
 impl ExecutableGraph {
-    pub(in crate::graph) fn new(frozen: Frozen, options: Options) -> Result<Self> {
+    pub(in crate::graph) fn new(frozen: Frozen, options: Options, ends: &[u32]) -> Result<Self> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let (changes, seen) = frozen.changes.clone();
         if options.strategy == ReplayStrategy::CommandBuffer {
@@ -87,7 +89,7 @@ impl ExecutableGraph {
             let sub = subs.get(&node).ok_or_else(|| no_sub_graph(node))?;
             Ok(SubGraph { flat: &sub.layout().flat, commands: sub.commands() })
         };
-        let (mut layout, commands) = Layout::new(&frozen, options, sub_graph)?;
+        let (mut layout, commands) = Layout::new(&frozen, options, ends, sub_graph)?;
         layout.names = Names::new(&frozen, &layout.flat, |node| {
             let sub = subs.get(&node)?.layout();
             Some((&sub.flat, &sub.names))
@@ -106,6 +108,7 @@ impl ExecutableGraph {
             seen: AtomicU64::new(seen),
             warned: AtomicBool::new(false),
             turn: Mutex::new(None),
+            awaited: Awaited::default(),
             prepared: Mutex::new(prepared),
         }));
         if options.wait_for_interpreter {
@@ -321,7 +324,7 @@ fn executable(body: &Arc<dyn ControlBody>, layout: &Layout) -> Result<Executable
         if !frozen.externals.is_empty() {
             return Err(body.graph.at(waits_outside()));
         }
-        return ExecutableGraph::new(frozen, options).map_err(|error| body.graph.at(error));
+        return ExecutableGraph::new(frozen, options, &[]).map_err(|error| body.graph.at(error));
     }
     let graph = Graph::builder(queue.context(), queue.device()).allow_device_globals().build()?;
     if let Some(body) = any.downcast_ref::<ExecutableGraph>() {
@@ -330,7 +333,7 @@ fn executable(body: &Arc<dyn ControlBody>, layout: &Layout) -> Result<Executable
         }
         graph.add(Command::graph(body))?;
     }
-    ExecutableGraph::new(graph.inner().freeze()?, options)
+    ExecutableGraph::new(graph.inner().freeze()?, options, &[])
 }
 
 fn waits_outside() -> Error {
