@@ -98,6 +98,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             oclave_build::Config::new().out_name(name).compile(&sources)?;
         }
         oclave_build::Config::new()
+            .out_name("rust_quiet")
+            .panics(oclave_build::Panics::Ignore)
+            .compile(&["kernels/rust/panics.rs"])?;
+        oclave_build::Config::new()
             .out_name("together")
             .compile(&oclave_build::sources_in("kernels/virtual_apart")?)?;
         oclave_build::Config::new()

@@ -3,7 +3,7 @@
 use oclave::{Aspects, Command, Graph, KernelCall, Local, NdRange, Queue, UsmSlice, usm};
 
 use super::rust_support::on_device::panics as kernels;
-use super::rust_support::{memory, mixed, panics, run, setting, told};
+use super::rust_support::{memory, mixed, panics, quiet, run, setting, told};
 
 type Memory = UsmSlice<u32, usm::DeviceOnly>;
 
@@ -289,4 +289,24 @@ fn rk_pan_016_each_wait_tells_of_what_came_before_it() {
     queue.parallel_for(1, kernels::bounds(&none, &out)).unwrap();
     other.wait().unwrap();
     told(&queue.wait().unwrap_err(), &["kernel `bounds`"]);
+}
+
+#[test]
+fn rk_pan_017_ignored_panics_only_end_the_work_item() {
+    let Some((queue, x, out)) = eight() else { return };
+    let x = x.slice(0..5).unwrap();
+    queue.write(&out, &[77; 8]).unwrap();
+    run(&queue, 8, quiet::panics::bounds(&x, &out));
+    assert_eq!(queue.read(&out).unwrap(), [2, 3, 4, 5, 6, 77, 77, 77]);
+    run(&queue, 8, quiet::panics::called(48, &x, &out));
+    assert_eq!(queue.read(&out).unwrap()[..4], [3, 3, 4, 5]);
+    // Barriers keep nobody waiting.
+    let (x, out) = (memory::<u32>(&queue, 60), queue.upload(&[99_u32; 64]).unwrap());
+    queue.write(&x, &[3; 60]).unwrap();
+    run(&queue, NdRange::new(64, 16), quiet::panics::waiting(&x, Local::new(16), &out));
+    let found = queue.read(&out).unwrap();
+    assert_eq!((&found[..48], &found[48..]), (&[3; 48][..], &[99; 16][..]));
+    // Those that are reported are told of, before and after.
+    panics(&queue, 1, kernels::bounds(x.slice(0..0).unwrap(), &out), &["kernel `bounds`"]);
+    run(&queue, 1, quiet::panics::bounds(x.slice(0..0).unwrap(), &out));
 }

@@ -8,6 +8,11 @@ pub(crate) mod on_device {
     oclave::include_kernels!("rust");
 }
 
+/// Launchers of kernels whose panics are ignored.
+pub(crate) mod quiet {
+    oclave::include_kernels!("rust_quiet");
+}
+
 /// Launchers of those that call OpenCL C, and are called by it.
 pub(crate) mod mixed {
     oclave::include_kernels!("rust_mixed");

@@ -57,6 +57,8 @@ pub(crate) struct Surroundings<'p> {
     pub(crate) names: &'p [&'p str],
     /// Functions of other languages.
     pub(crate) foreign: &'p [ForeignFunction],
+    /// Whether the host is told of panics.
+    pub(crate) reports_panics: bool,
 }
 
 /// The module that is being made.
