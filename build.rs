@@ -58,6 +58,11 @@ const SIDES: [(&str, &str, bool, u32); 6] = [
     ("single_pass_virtual_o0", "shapes", true, 0),
 ];
 
+/// Programs with sources in Rust.
+#[cfg(feature = "test-kernels")]
+const RUST: [(&str, &[&str]); 2] =
+    [("rust", &["parameters.rs", "panics.rs", "features.rs"]), ("rust_mixed", &["mixed.rs", "mixed_c.cl"])];
+
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("cargo::rerun-if-changed=build.rs");
     #[cfg(feature = "test-kernels")]
@@ -86,6 +91,16 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             config.out_name(name).opt_level(level).single_pass(single_pass);
             config.compile(&[format!("kernels/sides/{source}.clcpp")])?;
         }
+        for (name, sources) in RUST {
+            println!("cargo::rerun-if-changed=kernels/rust");
+            let sources: Vec<String> =
+                sources.iter().map(|source| format!("kernels/rust/{source}")).collect();
+            oclave_build::Config::new().out_name(name).compile(&sources)?;
+        }
+        oclave_build::Config::new()
+            .out_name("rust_quiet")
+            .panics(oclave_build::Panics::Ignore)
+            .compile(&["kernels/rust/panics.rs"])?;
         oclave_build::Config::new()
             .out_name("together")
             .compile(&oclave_build::sources_in("kernels/virtual_apart")?)?;

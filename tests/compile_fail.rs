@@ -13,14 +13,15 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
 
-const PROGRAMS: &str = "tests/compile_fail";
+/// The programs: of hosts, and kernels in Rust.
+const FOLDERS: [&str; 2] = ["tests/compile_fail", "tests/compile_fail/rust"];
 /// Libraries that the programs use.
 const LIBRARIES: [&str; 2] = ["oclave", "oclave_kernel"];
 
 #[test]
 fn programs_that_must_not_compile() {
-    let mut programs: Vec<PathBuf> =
-        std::fs::read_dir(PROGRAMS).unwrap().map(|e| e.unwrap().path()).collect();
+    let files = FOLDERS.into_iter().flat_map(|folder| std::fs::read_dir(folder).unwrap());
+    let mut programs: Vec<PathBuf> = files.map(|file| file.unwrap().path()).collect();
     programs.retain(|path| path.extension().is_some_and(|extension| extension == "rs"));
     assert!(programs.len() > 25, "{} programs", programs.len());
     programs.sort();
@@ -124,7 +125,7 @@ fn normalized_line(line: &str) -> String {
         _ => line.to_owned(),
     };
     if let Some((file, _)) =
-        line.split_once(".rs:").filter(|_| line.starts_with(" -->") && !line.contains(PROGRAMS))
+        line.split_once(".rs:").filter(|_| line.starts_with(" -->") && !line.contains(FOLDERS[0]))
     {
         return format!("{file}.rs");
     }

@@ -42,6 +42,10 @@ mod image_samplers;
 mod images;
 mod images_refused;
 mod prints;
+mod rust_graphs;
+mod rust_kernels;
+mod rust_panics;
+mod rust_support;
 mod virtual_functions;
 mod virtual_linking;
 
@@ -63,7 +67,7 @@ fn every_line_of_the_scenario_list_is_well_formed() {
         assert!(
             matches!(
                 parts.next(),
-                Some("G" | "CF" | "DG" | "VF" | "ID" | "IMG" | "PRT" | "ASY" | "LBL" | "EXT" | "TRC")
+                Some("G" | "CF" | "DG" | "VF" | "ID" | "IMG" | "PRT" | "ASY" | "LBL" | "EXT" | "TRC" | "RK")
             ),
             "unknown group in {line:?}"
         );
@@ -81,6 +85,7 @@ fn every_line_of_the_scenario_list_is_well_formed() {
             "images",
             "printf",
             "foreign",
+            "rust-kernels",
         ];
         assert!(features.contains(&feature), "unknown feature in {line:?}");
         assert!(matches!(applies, "yes" | "no"), "neither yes nor no in {line:?}");

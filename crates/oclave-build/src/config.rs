@@ -45,8 +45,29 @@ pub struct Config {
     /// A device configuration file, and which of its targets.
     pub(crate) device_config: Option<(PathBuf, Vec<String>)>,
     pub(crate) nvidia: bool,
+    pub(crate) panics: Panics,
     /// The manifests of packages of kernels in Rust.
     pub(crate) rust_packages: Vec<PathBuf>,
+}
+
+/// What the host learns of panics of kernels in Rust. See [`Config::panics`].
+///
+/// The checks that lead to panics stay in any case, since they keep kernels within their memory. There is
+/// no variant that ends the whole launch, as a trap does on CUDA: OpenCL has no instruction for it, and what
+/// has that effect on some devices (an endless loop, an access to no memory) ends the program or hangs the device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Panics {
+    /// The next wait returns an error with message, place and work-item.
+    ///
+    /// A place that may panic costs two stores on the way that is not taken, and the kernel the device
+    /// global that they write. The host looks at it after each wait, which is a read of 16 bytes from memory
+    /// that the device shares with it.
+    #[default]
+    Report,
+    /// Nothing. The work-item ends, and what it should have written is missing. Kernels have no device global
+    /// and no messages.
+    Ignore,
 }
 
 impl Default for Config {
@@ -69,6 +90,7 @@ impl Default for Config {
             environment: Environment::default(),
             device_config: None,
             nvidia: false,
+            panics: Panics::default(),
             rust_packages: Vec::new(),
         }
     }
@@ -229,6 +251,20 @@ impl Config {
     /// function without a body is an error of the build.
     pub fn driver_functions<S: Into<String>>(&mut self, names: impl IntoIterator<Item = S>) -> &mut Self {
         self.driver_functions.extend(names.into_iter().map(Into::into));
+        self
+    }
+
+    /// What the host learns of panics of kernels in Rust.
+    ///
+    /// ```no_run
+    /// # fn main() -> Result<(), oclave_build::Error> {
+    /// let mut config = oclave_build::Config::new();
+    /// config.panics(oclave_build::Panics::Ignore).compile(&["kernels/step.rs"])?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn panics(&mut self, panics: Panics) -> &mut Self {
+        self.panics = panics;
         self
     }
 

@@ -39,6 +39,11 @@ impl Environment {
         value.filter(|value| !value.is_empty())
     }
 
+    /// Whether a variable is set, also to nothing, as cargo sets those of `cfg`s without values.
+    pub(crate) fn has(&self, key: &str) -> bool {
+        self.overrides.contains_key(OsStr::new(key)) || std::env::var_os(key).is_some()
+    }
+
     /// Whether a variable is set to something other than `0`.
     pub(crate) fn flag(&self, key: &str) -> bool {
         self.var(key).is_some_and(|value| value != "0")

@@ -52,7 +52,7 @@ mod without_fp64;
 
 use std::path::Path;
 
-pub use config::Config;
+pub use config::{Config, Panics};
 pub use device_config::DeviceConfig;
 pub use error::{Error, ErrorKind, Result};
 pub use oclave_image::SplitMode as Split;

@@ -21,6 +21,10 @@ pub unsafe trait Element: 'static {
 ///
 /// # Safety
 /// As [`Element`], without bytes of padding.
+#[diagnostic::on_unimplemented(
+    message = "memory of kernels does not hold values of `{Self}`",
+    note = "any bytes must be a value: use numbers, arrays and structs with `#[repr(C)]` and `#[derive(Data)]`, and `u8` for `bool`"
+)]
 pub unsafe trait Data: Element + Copy + Send + Sync {}
 
 macro_rules! scalars {

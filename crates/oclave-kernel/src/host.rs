@@ -144,6 +144,10 @@ pub struct Shared<T> {
 unsafe impl<T: Send + Sync> Sync for Shared<T> {}
 
 /// A parameter on the host.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no parameter of a kernel",
+    note = "memory that the kernel changes is an `Out` (the work-item's own element) or a `Global` (all elements), and no `&mut`"
+)]
 pub trait HostParameter: Sized {
     /// What `run_on_host` takes.
     type Host<'h>;

@@ -6,7 +6,8 @@ use crate::{Data, Element, Global, Item, Local, Out};
 /// The type of a parameter.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no parameter of a kernel",
-    note = "parameters are `Item`, numbers, structs with `#[derive(Data)]`, slices `&[T]`, `Out`, `Global` and `Local`"
+    note = "parameters are `Item`, numbers, structs with `#[derive(Data)]`, slices `&[T]`, `Out`, `Global` and `Local`",
+    note = "memory that the kernel changes is an `Out` (the work-item's own element) or a `Global` (all elements), and no `&mut`"
 )]
 pub trait Parameter: Sized {
     /// Number of the kind in descriptions.

@@ -83,7 +83,16 @@ pub struct Compiled {
 /// devices do not have, or an instruction or intrinsic that is not known; [`Error::Link`] where the
 /// crates do not fit together.
 pub fn compile(texts: &[Text<'_>]) -> Result<Compiled> {
-    compile_with(texts, &[])
+    compile_with(texts, &Options::default())
+}
+
+/// Choices of [`compile_with`].
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// Functions of other languages of the program.
+    pub foreign: Vec<ForeignFunction>,
+    /// Whether panics only end their work-items, and the host is not told of them.
+    pub are_panics_ignored: bool,
 }
 
 /// As [`compile`], for a program with functions of other languages. Those that it calls are imported,
@@ -91,7 +100,7 @@ pub fn compile(texts: &[Text<'_>]) -> Result<Compiled> {
 ///
 /// # Errors
 /// As there.
-pub fn compile_with(texts: &[Text<'_>], foreign: &[ForeignFunction]) -> Result<Compiled> {
+pub fn compile_with(texts: &[Text<'_>], options: &Options) -> Result<Compiled> {
     let program = program::Program::read(texts)?;
     let kernels = kernels::find(&program)?;
     let device_globals = kernels::device_globals(&program)?;
@@ -101,7 +110,8 @@ pub fn compile_with(texts: &[Text<'_>], foreign: &[ForeignFunction]) -> Result<C
         device_globals: &device_globals,
         spec_constants: &spec_constants,
         names: &names,
-        foreign,
+        foreign: &options.foreign,
+        reports_panics: !options.are_panics_ignored,
     };
     let lower::Lowered { module, panics, exported } = lower::lower(&program, &kernels, variables)?;
     let exported = exported.into_iter().map(|name| (lower::panics::kernel_id(&name), name));

@@ -542,8 +542,10 @@ impl<'a, 'p> Run<'a, 'p> {
                 }
             }
             Kind::Store { value: (ty, value), pointer, .. } => {
+                // Device globals have a class, whatever is stored.
+                let pointer = self.operand(pointer);
                 if carries(ty)
-                    && let (Some(value), Some(pointer)) = (self.operand(value), self.operand(pointer))
+                    && let (Some(value), Some(pointer)) = (self.operand(value), pointer)
                 {
                     let behind = self.classes.pointee(pointer);
                     self.classes.unify(behind, value);

@@ -441,6 +441,10 @@ fn a_package_with_dependencies() {
         assert!((found - wanted).abs() < 1e-3, "{found} is not {wanted}");
     }
 
+    if !context.device().capabilities().aspects.contains(Aspects::FP64) {
+        println!("skipped: the device has no doubles, by which libm calculates");
+        return;
+    }
     let x: Vec<f32> = (0..100_u8).map(|x| f32::from(x) / 7.0 - 5.0).collect();
     let (given, out) = (queue.upload(&x).unwrap(), context.alloc_device::<[f32; 4]>(100).unwrap());
     queue.parallel_for(100, rays::functions(&given, &out)).unwrap();

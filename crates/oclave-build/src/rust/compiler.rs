@@ -75,6 +75,12 @@ impl Rustc {
         Ok(Self { path, version, host: host.to_owned() })
     }
 
+    /// The second number of the version: 95 of `rustc 1.95.0 (…)`.
+    fn minor(&self) -> u32 {
+        let number = self.version.split('.').nth(1);
+        number.and_then(|number| number.parse().ok()).unwrap_or(u32::MAX)
+    }
+
     /// As recorded in images.
     pub(crate) fn describe(&self) -> &str {
         &self.version
@@ -131,7 +137,7 @@ impl DeviceCrate {
                 &args,
                 "the macros of oclave-kernel do not compile; this is a bug in oclave-build",
             )?;
-            let mut args = device_arguments(config, "oclave_kernel", "llvm-ir,metadata,link", &folder);
+            let mut args = device_arguments(config, rustc, "oclave_kernel", "llvm-ir,metadata,link", &folder);
             args.extend([
                 "--cap-lints=allow".into(),
                 "--extern".into(),
@@ -151,7 +157,7 @@ fn stamp_of(config: &Config, rustc: &Rustc) -> String {
     for (name, text) in KERNEL.iter().chain([&("macros", MACROS)]) {
         hash.update(name.as_bytes()).update(text.as_bytes());
     }
-    let args = device_arguments(config, "", "", Path::new(""));
+    let args = device_arguments(config, rustc, "", "", Path::new(""));
     let args: Vec<_> = args.iter().map(|argument| argument.to_string_lossy()).collect();
     format!("{}\n{}\n{}\n", rustc.version, args.join(" "), hash.finalize().to_hex())
 }
@@ -170,7 +176,7 @@ pub(super) fn source(
     let folder = work.join(format!("{}.rust", source.stem));
     std::fs::create_dir_all(&folder).map_err(|error| Error::io("create", &folder, error))?;
     let name = crate_name(&source.stem);
-    let mut args = device_arguments(config, &name, "llvm-ir,metadata,dep-info", &folder);
+    let mut args = device_arguments(config, rustc, &name, "llvm-ir,metadata,dep-info", &folder);
     args.extend(["-L".into(), device.folder.clone().into()]);
     args.extend(["--extern".into(), named("oclave_kernel", &device.library)]);
     // The host's program says what of the file is not used, if it includes it.
@@ -199,19 +205,21 @@ fn crate_name(stem: &str) -> String {
     if name.starts_with(|c: char| c.is_ascii_alphabetic()) { name } else { format!("kernels_{name}") }
 }
 
-/// Whether overflow is checked, as in the program itself.
-fn overflow_checks(config: &Config) -> bool {
-    config.environment.var("CARGO_CFG_DEBUG_ASSERTIONS").is_some()
+/// Whether overflow is checked, as in the program itself. Before 1.93, cargo did not tell build scripts of
+/// debug assertions: there the profile's kind decides.
+fn overflow_checks(config: &Config, rustc: &Rustc) -> bool {
+    config.environment.has("CARGO_CFG_DEBUG_ASSERTIONS")
+        || rustc.minor() < 93 && config.environment.var("PROFILE").is_some_and(|profile| profile == "debug")
 }
 
 /// How code for devices is compiled.
-fn device_arguments(config: &Config, name: &str, emit: &str, folder: &Path) -> Vec<OsString> {
+fn device_arguments(config: &Config, rustc: &Rustc, name: &str, emit: &str, folder: &Path) -> Vec<OsString> {
     // Rust's iterators and closures need the inlining of its third level for what C has at its second.
     let level = match config.opt_level {
         0 | 1 => "1",
         _ => "3",
     };
-    let checks = if overflow_checks(config) { "on" } else { "off" };
+    let checks = if overflow_checks(config, rustc) { "on" } else { "off" };
     let mut args: Vec<OsString> = oclave_rust::RUSTC_FLAGS.iter().map(OsString::from).collect();
     args.push(format!("-Copt-level={level}").into());
     args.push(format!("-Coverflow-checks={checks}").into());

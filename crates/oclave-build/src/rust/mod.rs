@@ -32,6 +32,7 @@ pub(crate) struct Compiled {
     panics: Vec<PanicSite>,
     /// Functions that other languages call, and what tells them in the note of a panic.
     exported: Vec<(String, u64)>,
+    reports_panics: bool,
 }
 
 /// Compiles all sources in Rust of a program. `others` is the module of the other sources, if there are
@@ -60,9 +61,12 @@ pub(crate) fn compile(
     }
     texts.push(("oclave_kernel".to_owned(), device.ir.clone()));
     let texts: Vec<Text<'_>> = texts.iter().map(|(name, ir)| Text { name, ir }).collect();
-    let foreign = others.map(foreign::functions).unwrap_or_default();
+    let options = oclave_rust::Options {
+        foreign: others.map(foreign::functions).unwrap_or_default(),
+        are_panics_ignored: config.panics == crate::Panics::Ignore,
+    };
     let oclave_rust::Compiled { module, kernels, panics, device_globals, spec_constants, exported } =
-        oclave_rust::compile_with(&texts, &foreign)
+        oclave_rust::compile_with(&texts, &options)
             .map_err(|error| Error::new(ErrorKind::Translate, error.to_string()))?;
     let units = dependencies
         .into_iter()
@@ -80,7 +84,8 @@ pub(crate) fn compile(
             warnings: warnings.lines().map(str::to_owned).collect(),
         })
         .collect();
-    Ok(Compiled { module, units, kernels, panics, exported })
+    let reports_panics = !options.are_panics_ignored;
+    Ok(Compiled { module, units, kernels, panics, exported, reports_panics })
 }
 
 impl Compiled {
@@ -102,7 +107,7 @@ impl Compiled {
                 image.properties.insert(SLICES, &kernel.name, PropertyValue::Bytes(kinds));
             }
         }
-        if self.panics.is_empty() {
+        if self.panics.is_empty() || !self.reports_panics {
             return;
         }
         let mut text = String::new();

@@ -74,6 +74,9 @@ fn is_group_function(op: Op) -> bool {
 /// More barriers than a kernel gets.
 const MOST: usize = 64;
 
+/// The first block of a loop, and all.
+type Loop = (usize, HashSet<usize>);
+
 /// Where work-items get to from a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Next {
@@ -96,6 +99,7 @@ impl Lower<'_, '_> {
         if !is_needed {
             return;
         }
+        self.part_panics();
         let uint = self.int(32);
         let pointer = self.output.builder.pointer_type(StorageClass::Workgroup, uint);
         let panicked = self.output.builder.variable(pointer, StorageClass::Workgroup, None);
@@ -137,6 +141,102 @@ impl Lower<'_, '_> {
         self.blocks.push(end);
         self.demote(&[]);
         self.sort_blocks();
+    }
+
+    /// Gives each way to a panic blocks of its own. rustc joins panics with one message, and each goes on to
+    /// another barrier.
+    fn part_panics(&mut self) {
+        for _ in 0..MOST * 4 {
+            let (_, edges) = self.edges();
+            let is_end = |at: usize, block: &Block| {
+                block.end.as_ref().is_some_and(|end| end.op == Op::Return) && !self.panic_exits.contains(&at)
+            };
+            // Blocks from which the kernel may end without a panic.
+            let mut lives: HashSet<usize> = self
+                .blocks
+                .iter()
+                .enumerate()
+                .filter(|(at, block)| is_end(*at, block))
+                .map(|(at, _)| at)
+                .collect();
+            loop {
+                let more: Vec<usize> = edges
+                    .iter()
+                    .enumerate()
+                    .filter(|(at, to)| !lives.contains(at) && to.iter().any(|to| lives.contains(to)))
+                    .map(|(at, _)| at)
+                    .collect();
+                if more.is_empty() {
+                    break;
+                }
+                lives.extend(more);
+            }
+            let parted = (1..self.blocks.len()).filter(|at| !lives.contains(at)).find_map(|at| {
+                let mut tail: Vec<usize> = reachable_from(&edges, at).into_iter().collect();
+                tail.sort_unstable();
+                let from = |(before, to): (usize, &Vec<usize>)| {
+                    (to.contains(&at) && !tail.contains(&before)).then_some(before)
+                };
+                let more = edges.iter().enumerate().filter_map(from).nth(1)?;
+                Some((at, tail, more))
+            });
+            let Some((at, tail, from)) = parted else { return };
+            self.copy_tail(at, &tail, from);
+        }
+    }
+
+    /// Copies blocks for one of those that lead to the first of them.
+    fn copy_tail(&mut self, first: usize, tail: &[usize], from: usize) {
+        let blocks: Vec<Block> = tail.iter().filter_map(|at| self.blocks.get(*at).cloned()).collect();
+        let mut new: HashMap<u32, ValueId> = HashMap::new();
+        for block in &blocks {
+            let results = block.phis.iter().chain(&block.code).filter_map(|inst| inst.result);
+            for id in results.map(|(_, id)| id).chain([block.label]) {
+                new.insert(id.word(), self.output.builder.value());
+            }
+        }
+        let renamed = |word: u32| new.get(&word).map_or(word, |id| id.word());
+        let of = |id: ValueId| new.get(&id.word()).copied().unwrap_or(id);
+        let Some(label) = self.blocks.get(first).map(|block| block.label.word()) else { return };
+        let Some(before) = self.blocks.get_mut(from) else { return };
+        let before_label = before.label.word();
+        if let Some(end) = &mut before.end {
+            for place in ids(end.op, end.operands.len()) {
+                if let Some(word) = end.operands.get_mut(place).filter(|word| **word == label) {
+                    *word = renamed(label);
+                }
+            }
+        }
+        for (mut block, at) in blocks.into_iter().zip(tail) {
+            block.label = of(block.label);
+            for inst in block.phis.iter_mut().chain(&mut block.code).chain(&mut block.end) {
+                inst.result = inst.result.map(|(ty, id)| (ty, of(id)));
+                if inst.op == Op::Phi {
+                    let pairs = inst.operands.chunks_exact(2).filter_map(|pair| match pair {
+                        [value, label] if new.contains_key(label) => Some([renamed(*value), renamed(*label)]),
+                        [value, label] if *label == before_label => Some([*value, *label]),
+                        _ => None,
+                    });
+                    inst.operands = pairs.flatten().collect();
+                    continue;
+                }
+                for place in ids(inst.op, inst.operands.len()) {
+                    if let Some(word) = inst.operands.get_mut(place) {
+                        *word = renamed(*word);
+                    }
+                }
+            }
+            if self.panic_exits.contains(at) {
+                self.panic_exits.insert(self.blocks.len());
+            }
+            self.blocks.push(block);
+        }
+        // The blocks that were copied are left to the others.
+        let Some(block) = self.blocks.get_mut(first) else { return };
+        for phi in &mut block.phis {
+            let pairs = phi.operands.chunks_exact(2).filter(|pair| pair.get(1) != Some(&before_label));
+            phi.operands = pairs.flatten().copied().collect();
+        }
     }
 
     /// Splits what follows a function of the group, which stays the first instruction of its block.
@@ -254,6 +354,8 @@ impl Lower<'_, '_> {
             }
             let mut found = Vec::new();
             let mut deciding = None;
+            let mut entered = None;
+            let loops = if self.panic_exits.is_empty() { Vec::new() } else { loops(&edges) };
             for &exit in &self.panic_exits {
                 // From where the panic comes, others go on.
                 let (mut from, mut seen, mut goals) = (vec![exit], HashSet::new(), BTreeSet::new());
@@ -273,14 +375,55 @@ impl Lower<'_, '_> {
                 }
                 match goals.into_iter().collect::<Vec<_>>().as_slice() {
                     [] | [Next::End] => {}
-                    [Next::Wait(wait)] => found.push((exit, *wait)),
+                    [Next::Wait(wait)] => {
+                        found.push((exit, *wait));
+                        entered = entered.or_else(|| entered_loop(&loops, &origins, *wait));
+                    }
                     _ => deciding = deciding.or_else(|| first_deciding(&edges, &waits, &next, &origins)),
                 }
             }
-            let Some(block) = deciding else { return found };
+            let block = match (deciding, entered) {
+                (Some(block), _) => block,
+                (None, Some((header, body))) => self.preheader(header, &body),
+                (None, None) => return found,
+            };
             meetings.push(self.meeting(block, 0, panicked, done));
         }
         Vec::new()
+    }
+
+    /// A block before a loop, through which all ways into the loop lead.
+    fn preheader(&mut self, header: usize, body: &HashSet<usize>) -> usize {
+        let label = self.output.builder.value();
+        let mut new = Block::new(label);
+        let Some(old) = self.blocks.get(header).map(|block| block.label.word()) else { return header };
+        new.end = Some(effect(Op::Branch, &[old]));
+        let mut inside = HashSet::new();
+        for (at, block) in self.blocks.iter_mut().enumerate() {
+            if body.contains(&at) {
+                inside.insert(block.label.word());
+            } else if let Some(end) = &mut block.end {
+                for place in ids(end.op, end.operands.len()) {
+                    if let Some(word) = end.operands.get_mut(place).filter(|word| **word == old) {
+                        *word = label.word();
+                    }
+                }
+            }
+        }
+        let mut values = Vec::new();
+        for phi in self.blocks.get_mut(header).into_iter().flat_map(|block| &mut block.phis) {
+            let (own, others): (Vec<&[u32]>, Vec<&[u32]>) = phi
+                .operands
+                .chunks_exact(2)
+                .partition(|pair| pair.get(1).is_some_and(|from| inside.contains(from)));
+            let value = self.output.builder.value();
+            let operands = others.concat();
+            values.push(Inst { op: Op::Phi, result: phi.result.map(|(ty, _)| (ty, value)), operands });
+            phi.operands = [&own.concat()[..], &[value.word(), label.word()]].concat();
+        }
+        new.phis = values;
+        self.blocks.push(new);
+        self.blocks.len() - 1
     }
 
     /// The places of blocks by label, and for each block those that it leads to.
@@ -445,6 +588,51 @@ fn reachable(edges: &[Vec<usize>], starts: &[usize], without: usize) -> HashSet<
         }
     }
     seen
+}
+
+/// A block and those that can be reached from it.
+fn reachable_from(edges: &[Vec<usize>], start: usize) -> HashSet<usize> {
+    let (mut open, mut seen) = (vec![start], HashSet::new());
+    while let Some(at) = open.pop() {
+        if seen.insert(at) {
+            open.extend(edges.get(at).into_iter().flatten());
+        }
+    }
+    seen
+}
+
+/// Loops: the first block of each, and all.
+fn loops(edges: &[Vec<usize>]) -> Vec<Loop> {
+    let mut before: Vec<Vec<usize>> = vec![Vec::new(); edges.len()];
+    for (from, to) in edges.iter().enumerate() {
+        for to in to {
+            before.get_mut(*to).into_iter().for_each(|before| before.push(from));
+        }
+    }
+    let mut found = Vec::new();
+    for (header, from) in before.iter().enumerate().filter(|(_, from)| from.len() > 1) {
+        let without = reachable(edges, &[], header);
+        let mut open: Vec<usize> = from.iter().copied().filter(|at| !without.contains(at)).collect();
+        if open.is_empty() {
+            continue;
+        }
+        let mut body = HashSet::from([header]);
+        while let Some(at) = open.pop() {
+            if body.insert(at) {
+                open.extend(before.get(at).into_iter().flatten());
+            }
+        }
+        found.push((header, body));
+    }
+    found
+}
+
+/// The outermost loop with a barrier that does not have all of some blocks. A way into the middle of a loop
+/// would make it one that compilers for CPUs cannot take.
+fn entered_loop(loops: &[Loop], origins: &[usize], wait: usize) -> Option<Loop> {
+    let is_entered =
+        |body: &HashSet<usize>| body.contains(&wait) && !origins.iter().all(|origin| body.contains(origin));
+    loops.iter().filter(|(_, body)| is_entered(body)).max_by_key(|(_, body)| body.len()).cloned()
 }
 
 fn effect(op: Op, operands: &[u32]) -> Inst {

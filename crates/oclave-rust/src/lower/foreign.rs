@@ -178,7 +178,7 @@ impl Output<'_> {
         let result = self.builder.value();
         let call = [&[returns.word(), result.word(), inner.id.word()], words.as_slice()].concat();
         code.push(Op::FunctionCall, &call);
-        if let Some(note) = note {
+        if let Some(note) = note.filter(|_| self.variables.reports_panics) {
             self.report_note(&mut code, note, &function.name);
         }
         match function.returns {

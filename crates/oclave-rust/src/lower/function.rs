@@ -452,6 +452,9 @@ impl<'a, 'p> Lower<'a, 'p> {
 
     /// Writes a panic to the device global. `number` is that of the place, in its upper bits.
     fn report(&mut self, number: ValueId) {
+        if !self.output.variables.reports_panics {
+            return;
+        }
         let (variable, to) = self.output.panic_variable();
         let ulong = self.int(64);
         let id = self.global_linear_id();
@@ -577,8 +580,7 @@ impl<'a, 'p> Lower<'a, 'p> {
                     };
                     let storage = self.constant_storage(pointer);
                     let pointer = self.constant_pointer(pointer, storage)?;
-                    let ulong = self.int(64);
-                    let value = self.op(Op::ConvertPtrToU, ulong, &[pointer]);
+                    let value = self.number_of_address(pointer, storage);
                     self.resize(value, 64, width)
                 }
                 None => return Err("a constant that has to be calculated".into()),
@@ -594,8 +596,7 @@ impl<'a, 'p> Lower<'a, 'p> {
         };
         let Some(name) = name else {
             let number = self.number(64, offset);
-            let ty = self.output.byte_pointer(wanted);
-            return Ok(self.op(Op::ConvertUToPtr, ty, &[number]));
+            return Ok(self.address_of_number(number, wanted));
         };
         if let Some((function, _)) = self.output.program.function(self.copy.symbol.module, &name) {
             let number = self.output.function_number(&function);

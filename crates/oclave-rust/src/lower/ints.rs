@@ -202,9 +202,42 @@ impl Lower<'_, '_> {
         {
             return Ok(self.number(64, number));
         }
-        let (pointer, _) = self.pointer(pointer)?;
+        let (pointer, storage) = self.pointer(pointer)?;
+        Ok(self.number_of_address(pointer, storage))
+    }
+
+    /// An address as a number, which is 0 for null. Mesa counts private and local memory from 0, and its null
+    /// pointer there has all bits set.
+    pub(super) fn number_of_address(&mut self, pointer: ValueId, storage: Storage) -> ValueId {
         let ty = self.int(64);
-        Ok(self.op(Op::ConvertPtrToU, ty, &[pointer]))
+        let number = self.op(Op::ConvertPtrToU, ty, &[pointer]);
+        match self.null_number(storage) {
+            Some(null) => self.op(Op::ISub, ty, &[number, null]),
+            None => number,
+        }
+    }
+
+    /// The address that a number of [`number_of_address`](Self::number_of_address) is of.
+    pub(super) fn address_of_number(&mut self, number: ValueId, storage: Storage) -> ValueId {
+        let number = match self.null_number(storage) {
+            Some(null) => {
+                let ty = self.int(64);
+                self.op(Op::IAdd, ty, &[number, null])
+            }
+            None => number,
+        };
+        let ty = self.output.byte_pointer(storage);
+        self.op(Op::ConvertUToPtr, ty, &[number])
+    }
+
+    /// The device's own number of a null pointer, where it may be other than 0.
+    fn null_number(&mut self, storage: Storage) -> Option<ValueId> {
+        if !matches!(storage, Storage::Function | Storage::Local) {
+            return None;
+        }
+        let (ty, pointer) = (self.int(64), self.output.byte_pointer(storage));
+        let null = self.output.builder.null(pointer);
+        Some(self.op(Op::ConvertPtrToU, ty, &[null]))
     }
 
     pub(super) fn compare_int(
@@ -286,8 +319,8 @@ impl Lower<'_, '_> {
                 };
                 let number = self.scalar(from, value)?;
                 let number = self.resize(number, *width, 64);
-                let ty = self.output.byte_pointer(self.result_storage(instruction));
-                let pointer = self.op(Op::ConvertUToPtr, ty, &[number]);
+                let storage = self.result_storage(instruction);
+                let pointer = self.address_of_number(number, storage);
                 self.set(instruction, vec![pointer]);
                 return Ok(());
             }

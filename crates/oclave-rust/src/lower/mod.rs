@@ -57,6 +57,8 @@ pub(crate) struct Surroundings<'p> {
     pub(crate) names: &'p [&'p str],
     /// Functions of other languages.
     pub(crate) foreign: &'p [ForeignFunction],
+    /// Whether the host is told of panics.
+    pub(crate) reports_panics: bool,
 }
 
 /// The module that is being made.
@@ -147,7 +149,13 @@ impl Output<'_> {
                 (ParameterKind::Value | ParameterKind::Length, _) => {
                     let by_value = FunctionParameterAttribute::ByVal as u32;
                     self.builder.decorate(id, Decoration::FuncParamAttr, &[by_value]);
-                    pointer(self, Storage::Function)
+                    // Intel's runtime takes structs by value, but no arrays.
+                    let ty = match &parameter.ty {
+                        TypeDescription::Array(..) => self.builder.struct_type(&[ty]),
+                        _ => ty,
+                    };
+                    let ty_of_pointer = self.builder.pointer_type(types::class(Storage::Function), ty);
+                    Argument { id, ty: ty_of_pointer, pointee: Some((ty, Storage::Function)) }
                 }
                 (ParameterKind::Local, _) => pointer(self, Storage::Local),
                 (ParameterKind::Read | ParameterKind::Write | ParameterKind::Out, _) => {

@@ -73,7 +73,6 @@ fn message(program: &Program, module: usize, path: &str, arguments: &[Typed]) ->
         "panic_const_div_by_zero" => "attempt to divide by zero",
         "panic_const_rem_by_zero" => "attempt to calculate the remainder with a divisor of zero",
         "unwrap_failed" if path.contains("option") => "called `Option::unwrap()` on a `None` value",
-        "unwrap_failed" => "called `Result::unwrap()` on an `Err` value",
         "slice_index_fail" | "slice_start_index_len_fail" | "slice_end_index_len_fail" => {
             "slice index out of range"
         }
@@ -98,6 +97,9 @@ fn message(program: &Program, module: usize, path: &str, arguments: &[Typed]) ->
         && let Some(text) = text_of(program, module, text, *length as u64)
     {
         return text;
+    }
+    if last == "unwrap_failed" {
+        return "called `Result::unwrap()` on an `Err` value".to_owned();
     }
     if path.contains("panicking") || path.contains("panic") {
         return "panicked".to_owned();

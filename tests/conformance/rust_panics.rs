@@ -1,0 +1,312 @@
+//! RK-PAN: panics of kernels in Rust reach the host.
+
+use oclave::{Aspects, Command, Graph, KernelCall, Local, NdRange, Queue, UsmSlice, usm};
+
+use super::rust_support::on_device::panics as kernels;
+use super::rust_support::{memory, mixed, panics, quiet, run, setting, told};
+
+type Memory = UsmSlice<u32, usm::DeviceOnly>;
+
+/// The line of the source that has a text.
+fn line(text: &str) -> String {
+    const SOURCE: &str = include_str!("../../kernels/rust/panics.rs");
+    let at = SOURCE.lines().position(|line| line.contains(text)).unwrap();
+    format!("panics.rs:{}:", at + 1)
+}
+
+/// A queue, the numbers from 1 to 8, and eight elements for results.
+fn eight() -> Option<(Queue, Memory, Memory)> {
+    let (_, queue) = setting()?;
+    let (x, out) = (queue.upload(&[1, 2, 3, 4, 5, 6, 7, 8]).unwrap(), queue.upload(&[0; 8]).unwrap());
+    Some((queue, x, out))
+}
+
+#[test]
+fn rk_pan_001_bounds_with_message_place_kernel_and_work_item() {
+    let Some((queue, x, out)) = eight() else { return };
+    let line = line("*out = x[item.global_id()[0]] + 1");
+    let parts = ["work-item 7 panicked", &line, "index out of bounds", "kernel `bounds`"];
+    panics(&queue, 8, kernels::bounds(x.slice(0..7).unwrap(), &out), &parts);
+    // The number of a work-item in its range, not its id.
+    let range = NdRange::from(3).with_offset(6);
+    panics(&queue, range, kernels::bounds(&x, &out), &["work-item 2 panicked", "index out of bounds"]);
+}
+
+#[test]
+fn rk_pan_002_overflow_as_in_the_profile_of_the_build() {
+    let Some((_, queue)) = setting() else { return };
+    let out = memory::<i32>(&queue, 1);
+    let cases = [
+        (0, i32::MAX, 1, i32::MIN, "attempt to add with overflow"),
+        (1, i32::MIN, 1, i32::MAX, "attempt to subtract with overflow"),
+        (2, 1 << 20, 1 << 12, 0, "attempt to multiply with overflow"),
+        (3, i32::MIN, 0, i32::MIN, "attempt to negate with overflow"),
+        (4, 1, 33, 2, "attempt to shift left with overflow"),
+        (5, 8, 33, 4, "attempt to shift right with overflow"),
+        (8, 200, 100, 44, "attempt to add with overflow"),
+        (9, 10, 11, 10_i32.wrapping_pow(11), "attempt to multiply with overflow"),
+    ];
+    for (which, a, b, wrapped, message) in cases {
+        let call = kernels::arithmetic(which, a, b, &out);
+        if cfg!(debug_assertions) {
+            // `pow` is a function of `core`, and panics there.
+            let file = if which == 9 { "num/mod.rs" } else { "panics.rs" };
+            panics(&queue, 1, call, &[message, file, "kernel `arithmetic`"]);
+        } else {
+            run(&queue, 1, call);
+            assert_eq!(queue.read(&out).unwrap(), [wrapped], "{which}");
+        }
+        let call = kernels::arithmetic(which, 5, 3, &out);
+        run(&queue, 1, call);
+        let wanted = [8, 2, 15, -5, 40, 0, 1, 2, 8, 125];
+        assert_eq!(queue.read(&out).unwrap(), [wanted[which as usize]], "{which}");
+    }
+}
+
+#[test]
+fn rk_pan_003_division() {
+    let Some((_, queue)) = setting() else { return };
+    let out = memory::<i32>(&queue, 1);
+    let cases = [
+        (6, 5, 0, "attempt to divide by zero"),
+        (7, 5, 0, "attempt to calculate the remainder with a divisor of zero"),
+        (6, i32::MIN, -1, "attempt to divide with overflow"),
+        (7, i32::MIN, -1, "attempt to calculate the remainder with overflow"),
+    ];
+    for (which, a, b, message) in cases {
+        panics(&queue, 1, kernels::arithmetic(which, a, b, &out), &[message]);
+    }
+    run(&queue, 1, kernels::arithmetic(6, -17, 5, &out));
+    assert_eq!(queue.read(&out).unwrap(), [-3]);
+    run(&queue, 1, kernels::arithmetic(7, -17, 5, &out));
+    assert_eq!(queue.read(&out).unwrap(), [-2]);
+}
+
+#[test]
+fn rk_pan_004_options_and_results_without_values() {
+    let Some((queue, x, out)) = eight() else { return };
+    let cases = [
+        (0, 0, "called `Option::unwrap()` on a `None` value"),
+        (1, 3, "there are four elements"),
+        (2, 3, "called `Result::unwrap()` on an `Err` value"),
+        (3, 3, "there are four of them"),
+        (4, 0, "called `Option::unwrap()` on a `None` value"),
+    ];
+    for (which, length, message) in cases {
+        panics(&queue, 1, kernels::values(which, x.slice(0..length).unwrap(), &out), &[message, "panics.rs"]);
+    }
+    for (which, wanted) in [1, 4, 1, 1, 8, 1].into_iter().enumerate() {
+        run(&queue, 1, kernels::values(which as u32, &x, &out));
+        assert_eq!(queue.read(&out).unwrap()[0], wanted, "{which}");
+    }
+}
+
+#[test]
+fn rk_pan_005_assertions_and_messages() {
+    let Some((queue, _, out)) = eight() else { return };
+    let cases = [
+        (0, "ten is too much"),
+        (1, "assertion failed: x < 10"),
+        (2, "panics.rs"),
+        (3, "panics.rs"),
+        (4, "this is the end"),
+        (5, "internal error: entered unreachable code"),
+        (6, "not yet implemented"),
+    ];
+    for (which, message) in cases {
+        panics(&queue, 1, kernels::said(which, 10, &out), &[message, "kernel `said`"]);
+    }
+    // What the programmer's own place says.
+    panics(&queue, 1, kernels::said(4, 10, &out), &[&line("this is the end")]);
+    run(&queue, 1, kernels::said(2, 3, &out));
+    run(&queue, 1, kernels::said(5, 9, &out));
+    assert_eq!(queue.read(&out).unwrap()[0], 14);
+}
+
+#[test]
+fn rk_pan_006_parts_of_slices() {
+    let Some((queue, x, out)) = eight() else { return };
+    let cases = [
+        (0, 2, 9, ""),
+        (0, 5, 4, ""),
+        (1, 9, 0, ""),
+        (2, 0, 9, ""),
+        (3, 0, 3, "slices of different lengths"),
+        (4, 9, 0, ""),
+        (5, 0, 0, "chunk size must be non-zero"),
+    ];
+    for (which, first, last, message) in cases {
+        panics(&queue, 1, kernels::parts(which, first, last, &x, &out), &[message, "panics.rs"]);
+    }
+    let right = [(0, 2, 5, 12), (1, 6, 0, 15), (2, 0, 3, 6), (3, 1, 5, 14), (4, 7, 0, 8), (5, 3, 0, 12)];
+    for (which, first, last, wanted) in right {
+        run(&queue, 1, kernels::parts(which, first, last, &x, &out));
+        assert_eq!(queue.read(&out).unwrap()[0], wanted, "{which}");
+    }
+}
+
+#[test]
+fn rk_pan_007_bounds_of_global_and_local_memory() {
+    let Some((queue, x, _)) = eight() else { return };
+    let call = |which: u32, at: u32| kernels::shared(which, at, &x, Local::new(4));
+    for (which, bound) in [(0, 8), (1, 8), (2, 8), (3, 4), (4, 4), (5, 4), (6, 4)] {
+        run(&queue, NdRange::new(1, 1), call(which, bound - 1));
+        for at in [bound, u32::MAX] {
+            panics(&queue, NdRange::new(1, 1), call(which, at), &["index out of bounds", "panics.rs"]);
+        }
+    }
+}
+
+#[test]
+fn rk_pan_008_the_other_work_items_end_well() {
+    let Some((queue, x, out)) = eight() else { return };
+    queue.write(&out, &[77; 8]).unwrap();
+    panics(&queue, 8, kernels::bounds(x.slice(0..5).unwrap(), &out), &["index out of bounds"]);
+    assert_eq!(queue.read(&out).unwrap(), [2, 3, 4, 5, 6, 77, 77, 77]);
+    // Later launches run, and nobody is told twice.
+    run(&queue, 8, kernels::bounds(&x, &out));
+    assert_eq!(queue.read(&out).unwrap(), [2, 3, 4, 5, 6, 7, 8, 9]);
+}
+
+#[test]
+fn rk_pan_009_functions_that_are_called() {
+    let Some((queue, x, out)) = eight() else { return };
+    let parts = [&line("fifty is too deep"), "fifty is too deep", "kernel `called`"];
+    panics(&queue, 8, kernels::called(42, &x, &out), &[&parts[..], &["work-item 7"]].concat());
+    panics(&queue, 1, kernels::called(60, &x, &out), &parts);
+    run(&queue, 8, kernels::called(0, &x, &out));
+    let value = |at: usize| if at < 8 { at as u32 + 2 } else { 1 };
+    assert_eq!(queue.read(&out).unwrap(), (0..8).map(|i| value(i) * 2 + value(i + 1)).collect::<Vec<u32>>());
+}
+
+#[test]
+fn rk_pan_010_before_a_barrier() {
+    let Some((_, queue)) = setting() else { return };
+    let x = queue.upload(&(0..64).collect::<Vec<u32>>()).unwrap();
+    let out = queue.upload(&[99_u32; 64]).unwrap();
+    let call = |length: usize| kernels::waiting(x.slice(0..length).unwrap(), Local::new(16), &out);
+    panics(&queue, NdRange::new(64, 16), call(55), &["index out of bounds", "kernel `waiting`"]);
+    let reversed = |group: u32| (0..16).map(move |me| group * 16 + 15 - me);
+    let mut wanted: Vec<u32> = (0..3).flat_map(reversed).collect();
+    wanted.extend([99; 16]);
+    assert_eq!(queue.read(&out).unwrap(), wanted);
+    run(&queue, NdRange::new(64, 16), call(64));
+    assert_eq!(queue.read(&out).unwrap(), (0..4).flat_map(reversed).collect::<Vec<u32>>());
+}
+
+#[test]
+fn rk_pan_011_in_a_loop_with_barriers() {
+    let Some((_, queue)) = setting() else { return };
+    let out = queue.upload(&[99_u32; 32]).unwrap();
+    let call = |limit: u32| kernels::rounds(limit, Local::new(8), &out);
+    for limit in 0..6 {
+        panics(&queue, NdRange::new(32, 8), call(limit), &["too many rounds"]);
+        assert_eq!(queue.read(&out).unwrap(), [99; 32], "{limit}");
+    }
+    run(&queue, NdRange::new(32, 8), call(6));
+    assert_eq!(queue.read(&out).unwrap(), [15; 32]);
+}
+
+#[test]
+fn rk_pan_012_between_functions_of_the_work_group() {
+    let Some((context, queue)) = setting() else { return };
+    if !context.device().capabilities().aspects.contains(Aspects::WORK_GROUP_COLLECTIVES) {
+        skip!("the device has no functions of work-groups");
+    }
+    let mut values = [5_u32; 64];
+    values[40] = 0;
+    let (x, sums) = (queue.upload(&values).unwrap(), queue.upload(&[0_u32; 4]).unwrap());
+    panics(&queue, NdRange::new(64, 16), kernels::grouped(&x, &sums), &["work-item 40", "divide by zero"]);
+    assert_eq!(queue.read(&sums).unwrap(), [80_020, 80_020, 0, 80_020]);
+}
+
+#[test]
+fn rk_pan_013_in_graphs_by_each_strategy() {
+    let Some((queue, x, out)) = eight() else { return };
+    for strategy in crate::common::strategies(queue.device()) {
+        println!("strategy: {strategy:?}");
+        let graph = Graph::from_queue(&queue);
+        let (few, next) = (x.slice(0..6).unwrap(), memory::<u32>(&queue, 8));
+        queue.write(&out, &[50; 8]).unwrap();
+        for _ in 0..3 {
+            graph.after_all_leaves().add(Command::parallel_for(8, kernels::bounds(&x, &next))).unwrap();
+        }
+        graph.after_all_leaves().add(Command::parallel_for(8, kernels::bounds(few, &out))).unwrap();
+        graph.after_all_leaves().add(Command::parallel_for(8, kernels::bounds(&out, &next))).unwrap();
+        let executable = graph.finalizer().strategy(strategy).finalize().unwrap();
+        for _ in 0..2 {
+            let error = queue.submit_graph(&executable).unwrap().wait().unwrap_err();
+            told(&error, &["index out of bounds", "kernel `bounds`", "panics.rs"]);
+            // What depends on the node runs.
+            assert_eq!(queue.read(&next).unwrap(), [3, 4, 5, 6, 7, 8, 51, 51], "{strategy:?}");
+        }
+        queue.wait().unwrap();
+    }
+}
+
+#[test]
+fn rk_pan_014_before_barriers_in_graphs() {
+    let Some((_, queue)) = setting() else { return };
+    let (x, out) = (queue.upload(&[3_u32; 64]).unwrap(), queue.upload(&[0_u32; 64]).unwrap());
+    let call = |length: usize| {
+        let call = kernels::waiting(x.slice(0..length).unwrap(), Local::new(16), &out);
+        Command::parallel_for(NdRange::new(64, 16), call)
+    };
+    for strategy in crate::common::strategies(queue.device()) {
+        println!("strategy: {strategy:?}");
+        let graph = Graph::from_queue(&queue);
+        for length in [64, 40, 64] {
+            graph.after_all_leaves().add(call(length)).unwrap();
+        }
+        let executable = graph.finalizer().strategy(strategy).finalize().unwrap();
+        let error = queue.submit_graph(&executable).unwrap().wait().unwrap_err();
+        told(&error, &["index out of bounds", "kernel `waiting`"]);
+        assert_eq!(queue.read(&out).unwrap(), [3; 64], "{strategy:?}");
+    }
+}
+
+#[test]
+fn rk_pan_015_in_functions_that_c_calls() {
+    let Some((_, queue)) = setting() else { return };
+    let out = queue.upload(&[4_i64; 10]).unwrap();
+    let call: KernelCall = mixed::mixed_c::calls_rust(0, &out);
+    panics(&queue, 10, call, &["attempt to divide by zero", "mixed.rs", "quotient"]);
+    assert_eq!(queue.read(&out).unwrap(), [0; 10]);
+    run(&queue, 10, mixed::mixed_c::calls_rust(5, &out));
+    assert_eq!(queue.read(&out).unwrap()[9], 800);
+}
+
+#[test]
+fn rk_pan_016_each_wait_tells_of_what_came_before_it() {
+    let Some((queue, x, out)) = eight() else { return };
+    let none = x.slice(0..0).unwrap();
+    let event = queue.parallel_for(1, kernels::bounds(&none, &out)).unwrap();
+    told(&event.wait().unwrap_err(), &["kernel `bounds`"]);
+    queue.parallel_for(1, kernels::said(0, 10, &out)).unwrap();
+    told(&queue.wait().unwrap_err(), &["kernel `said`", "ten is too much"]);
+    // Two contexts know nothing of each other.
+    let Some((_, other)) = setting() else { return };
+    queue.parallel_for(1, kernels::bounds(&none, &out)).unwrap();
+    other.wait().unwrap();
+    told(&queue.wait().unwrap_err(), &["kernel `bounds`"]);
+}
+
+#[test]
+fn rk_pan_017_ignored_panics_only_end_the_work_item() {
+    let Some((queue, x, out)) = eight() else { return };
+    let x = x.slice(0..5).unwrap();
+    queue.write(&out, &[77; 8]).unwrap();
+    run(&queue, 8, quiet::panics::bounds(&x, &out));
+    assert_eq!(queue.read(&out).unwrap(), [2, 3, 4, 5, 6, 77, 77, 77]);
+    run(&queue, 8, quiet::panics::called(48, &x, &out));
+    assert_eq!(queue.read(&out).unwrap()[..4], [3, 3, 4, 5]);
+    // Barriers keep nobody waiting.
+    let (x, out) = (memory::<u32>(&queue, 60), queue.upload(&[99_u32; 64]).unwrap());
+    queue.write(&x, &[3; 60]).unwrap();
+    run(&queue, NdRange::new(64, 16), quiet::panics::waiting(&x, Local::new(16), &out));
+    let found = queue.read(&out).unwrap();
+    assert_eq!((&found[..48], &found[48..]), (&[3; 48][..], &[99; 16][..]));
+    // Those that are reported are told of, before and after.
+    panics(&queue, 1, kernels::bounds(x.slice(0..0).unwrap(), &out), &["kernel `bounds`"]);
+    run(&queue, 1, quiet::panics::bounds(x.slice(0..0).unwrap(), &out));
+}
