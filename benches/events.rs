@@ -1,10 +1,19 @@
 //! Awaiting a command, against waiting for it and against raw `clWaitForEvents`, in turns.
 //!
 //! Prints `name,device,n,ours_us,reference_us,ratio`; n is work-items of the command, or commands.
-//! A turn submits one command and waits. `event_await` runs the future by pollster on the same
-//! thread. Its reference enqueues, flushes and waits for the event.
+//! A turn submits one command and waits. `event_await` polls the future on the same thread, which
+//! parks meanwhile. Its reference enqueues, flushes and waits for the event. `event_await_pollster` runs
+//! the future by pollster, and its reference is the thread that parks.
 //!
 //! `event_await_over_wait` has `Event::wait` as its reference.
+//!
+//! `raw_await_over_wait` is the same in raw OpenCL: `clSetEventCallback` with a callback that unparks the
+//! thread, and `clWaitForEvents` as the reference. No library can await for less. `event_await_over_raw`
+//! has that callback as its reference.
+//!
+//! `graph_labels` replays graphs with names in labels. `graph_unused_event` has an external event that
+//! nothing waits for, and `graph_event_of` an event of the middle node. The reference is the same graph
+//! without. `graph_plain` compares that with itself.
 //!
 //! `event_await_many` awaits ten thousand commands on two threads, each in a task. Its reference waits for
 //! them in turn. The times are those of one command.
@@ -18,7 +27,16 @@
 mod measure;
 mod raw;
 
-use oclave::{Context, Event, Queue};
+use std::ffi::c_void;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context as Task, Poll, Wake};
+use std::thread::Thread;
+
+use opencl_sys::{cl_event, cl_int};
+
+use oclave::{Command, Context, Event, EventFuture, ExecutableGraph, Graph, Queue, ReplayStrategy};
 use raw::{Raw, check};
 
 mod kernels {
@@ -54,7 +72,8 @@ fn main() {
         check(unsafe { (raw.cl.clSetKernelArgMemPointerINTEL)(raw_kernel, 0, raw.alloc(4 * items)) });
         let submit = || queue.parallel_for(items, bump(&value)).unwrap();
         let wait = || submit().wait().unwrap();
-        let awaited = || pollster::block_on(submit().into_future()).unwrap();
+        let awaited = || block_on(submit().into_future());
+        let by_pollster = || pollster::block_on(submit().into_future()).unwrap();
         let reference = || {
             let mut event = std::ptr::null_mut();
             // SAFETY: the objects are alive, the lists are as long as said.
@@ -77,11 +96,43 @@ fn main() {
             }
             raw.release(event);
         };
+        let raw_awaited = || {
+            let mut event = std::ptr::null_mut();
+            let waker = Waker { thread: std::thread::current(), ended: AtomicBool::new(false) };
+            // SAFETY: the objects are alive, the lists are as long as said. The waker lives until the callback
+            // has set its flag, and the callback does not use it afterwards.
+            unsafe {
+                let cl = &raw.cl;
+                let (none, group) = (std::ptr::null(), std::ptr::null());
+                check((cl.clEnqueueNDRangeKernel)(
+                    raw.queue,
+                    raw_kernel,
+                    1,
+                    none,
+                    &items,
+                    group,
+                    0,
+                    std::ptr::null(),
+                    &mut event,
+                ));
+                check((cl.clFlush)(raw.queue));
+                let data = std::ptr::from_ref(&waker).cast_mut().cast();
+                check((cl.clSetEventCallback)(event, 0, wake, data)); // CL_COMPLETE
+            }
+            while !waker.ended.load(Ordering::Acquire) {
+                std::thread::park();
+            }
+            raw.release(event);
+        };
         let repeat = if items > 1 << 20 { 1 } else { 20 };
         measure::pair("event_wait", items, 101, repeat, wait, reference);
         measure::pair("event_await", items, 101, repeat, awaited, reference);
         measure::pair("event_await_over_wait", items, 101, repeat, awaited, wait);
+        measure::pair("raw_await_over_wait", items, 101, repeat, raw_awaited, reference);
+        measure::pair("event_await_over_raw", items, 101, repeat, awaited, raw_awaited);
+        measure::pair("event_await_pollster", items, 101, repeat, by_pollster, awaited);
     }
+    graphs(&queue);
 
     let value = context.alloc_device::<i32>(64).unwrap();
     let submit_many =
@@ -105,10 +156,82 @@ fn main() {
     };
     let (mut ours, mut reference) = (Vec::new(), Vec::new());
     for _ in 0..5 {
-        ours.push(cpu(&mut || pollster::block_on(submit().into_future()).unwrap()).max(1.0));
+        ours.push(cpu(&mut || block_on(submit().into_future())).max(1.0));
         reference.push(cpu(&mut || submit().wait().unwrap()).max(1.0));
     }
     measure::row("event_await_cpu", 1 << 24, (ours, reference));
+}
+
+/// Wakes a thread that parks.
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+/// The least that an executor does.
+fn block_on(future: EventFuture) {
+    let mut future = pin!(future);
+    let waker = Arc::new(Unpark(std::thread::current())).into();
+    let mut task = Task::from_waker(&waker);
+    loop {
+        match future.as_mut().poll(&mut task) {
+            Poll::Ready(outcome) => return outcome.unwrap(),
+            Poll::Pending => std::thread::park(),
+        }
+    }
+}
+
+/// What a callback of the driver wakes.
+struct Waker {
+    thread: Thread,
+    ended: AtomicBool,
+}
+
+/// Wakes the thread of a [`Waker`].
+unsafe extern "C" fn wake(_: cl_event, _: cl_int, data: *mut c_void) {
+    // SAFETY: the waker lives until its flag is set.
+    let waker = unsafe { &*data.cast::<Waker>() };
+    let thread = waker.thread.clone();
+    waker.ended.store(true, Ordering::Release);
+    thread.unpark();
+}
+
+/// Replays of graphs that have more than the plain one, which is the reference.
+fn graphs(queue: &Queue) {
+    let cells = queue.context().alloc_device::<i32>(64).unwrap();
+    for nodes in [1_usize, 10, 100] {
+        let chain = |named: bool| {
+            let graph = Graph::from_queue(queue);
+            let add = |number: usize| {
+                let command = Command::parallel_for(64, bump(&cells));
+                let command = if named { command.named(format!("step {number}")) } else { command };
+                graph.after_all_leaves().add(command).unwrap();
+            };
+            match named {
+                true => graph.label("chain", || (0..nodes).for_each(add)),
+                false => (0..nodes).for_each(add),
+            }
+            graph
+        };
+        // Without the race of plans, in which both sides might end differently.
+        let finalize =
+            |graph: &Graph| graph.finalizer().strategy(ReplayStrategy::Enqueue).finalize().unwrap();
+        let run = |executable: &ExecutableGraph| queue.submit_graph(executable).unwrap().wait().unwrap();
+        let (plain, named, with_event) = (chain(false), chain(true), chain(false));
+        let _unused = with_event.external_event();
+        let middle = with_event.nodes()[nodes / 2].clone();
+        let [plain, named, unused] = [&plain, &named, &with_event].map(finalize);
+        let rounds = 201;
+        measure::pair("graph_labels", nodes, rounds, 20, || run(&named), || run(&plain));
+        measure::pair("graph_unused_event", nodes, rounds, 20, || run(&unused), || run(&plain));
+        let finalizer = with_event.finalizer().strategy(ReplayStrategy::Enqueue);
+        let cut = finalizer.events_of(&middle).finalize().unwrap();
+        measure::pair("graph_event_of", nodes, rounds, 20, || run(&cut), || run(&plain));
+        measure::pair("graph_plain", nodes, rounds, 20, || run(&plain), || run(&plain));
+    }
 }
 
 /// Awaits each by a task of its own, on an executor of two threads.

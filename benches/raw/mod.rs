@@ -59,6 +59,7 @@ functions! {
     clEnqueueMarkerWithWaitList(cl_command_queue, cl_uint, *const cl_event, *mut cl_event) -> cl_int;
     clCreateUserEvent(cl_context, *mut cl_int) -> cl_event;
     clSetUserEventStatus(cl_event, cl_int) -> cl_int;
+    clSetEventCallback(cl_event, cl_int, unsafe extern "C" fn(cl_event, cl_int, *mut c_void), *mut c_void) -> cl_int;
     clWaitForEvents(cl_uint, *const cl_event) -> cl_int;
     clGetEventInfo(cl_event, cl_uint, usize, *mut c_void, *mut usize) -> cl_int;
     clGetContextInfo(cl_context, cl_uint, usize, *mut c_void, *mut usize) -> cl_int;

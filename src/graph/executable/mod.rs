@@ -7,7 +7,7 @@
 //! versions.rs   what deferred submissions must not see
 //! finalizer.rs  how a graph becomes executable
 //! submit.rs     how it is submitted; command.rs as a command; bound.rs with events from outside
-//! awaited.rs    events of nodes, which the next submission fulfils
+//! node_events.rs  events of nodes; awaited.rs their promises, which the next submission fulfils
 //! control.rs    loops and conditions that the host decides; body.rs executables as their bodies
 //! ```
 
@@ -20,6 +20,7 @@ pub(super) mod finalizer;
 pub(super) mod handle;
 pub(super) mod layout;
 pub(super) mod names;
+mod node_events;
 pub(super) mod part;
 pub(super) mod prepared;
 mod submit;
