@@ -4,6 +4,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     oclave_build::Config::new().out_name("rays").rust_package("rays").compile::<&str>(&[])?;
     // This one has a source in OpenCL C, and needs clang.
     oclave_build::Config::new().out_name("both").compile(&["kernels/both_c.cl", "kernels/both.rs"])?;
+    oclave_build::Config::new().out_name("speed").compile(&["kernels/speed.rs", "kernels/speed_c.cl"])?;
     oclave_build::compile(&[
         "kernels/step.rs",
         "kernels/mix.rs",

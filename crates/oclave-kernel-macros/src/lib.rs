@@ -153,7 +153,8 @@ fn expand_kernel(attributes: TokenStream, item: &TokenStream) -> Expanded<TokenS
     for (index, Parameter { name, ty }) in head.parameters.iter().enumerate() {
         // The types come back as tokens, so that errors point to the source.
         let parameter = format!("<__type{index}!() as ::oclave_kernel::__private::Parameter>");
-        arguments += &format!("unsafe {{ {parameter}::argument({count}) }},");
+        arguments +=
+            &format!("unsafe {{ {parameter}::in_group({parameter}::argument({count}), {work_group}) }},");
         count += &format!("+ {parameter}::ARGUMENTS");
         let text = spelled(ty);
         descriptions += &format!(

@@ -23,6 +23,17 @@ pub trait Parameter: Sized {
     /// Called once a work-item, by the kernel itself, with the number of an argument of this type.
     #[cfg(oclave_device)]
     unsafe fn argument(index: u32) -> Self;
+
+    /// The same with what rustc may take for granted of work-groups of a size, so that it leaves out checks.
+    /// A size of 0 is not known.
+    ///
+    /// # Safety
+    /// The kernel is launched with such work-groups only.
+    #[cfg(oclave_device)]
+    #[inline(always)]
+    unsafe fn in_group(self, _: [u32; 3]) -> Self {
+        self
+    }
 }
 
 /// What only the lowering to SPIR-V knows.
@@ -95,6 +106,24 @@ impl<const D: usize> Parameter for Item<D> {
             group_id: [device::group_id(0), device::group_id(1), device::group_id(2)],
             group_count: [device::group_count(0), device::group_count(1), device::group_count(2)],
         }
+    }
+
+    #[cfg(oclave_device)]
+    #[inline(always)]
+    unsafe fn in_group(mut self, sizes: [u32; 3]) -> Self {
+        let mut axis = 0;
+        while axis < 3 {
+            if sizes[axis] != 0 {
+                self.local_size[axis] = sizes[axis] as usize;
+            }
+            // SAFETY: ids are less than sizes, and the size is that of each launch.
+            unsafe {
+                core::hint::assert_unchecked(self.local_id[axis] < self.local_size[axis]);
+                core::hint::assert_unchecked(self.group_id[axis] < self.group_count[axis]);
+            }
+            axis += 1;
+        }
+        self
     }
 }
 

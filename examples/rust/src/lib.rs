@@ -10,6 +10,11 @@ pub mod both {
     oclave::include_kernels!("both");
 }
 
+/// Kernels in both languages, whose speed `ci/bench rust_kernels` compares.
+pub mod speed {
+    oclave::include_kernels!("speed");
+}
+
 /// A package of kernels with dependencies.
 pub mod packaged {
     oclave::include_kernels!("rays");
