@@ -165,10 +165,10 @@ pub use driver::{
 };
 pub use event::{Event, EventFuture, EventStatus, Profiling};
 pub use graph::{
-    Body, BoundGraph, Detail, DynamicCommandGroup, DynamicParameter, DynamicParameters, DynamicValue,
-    ExecutableGraph, ExternalEvent, Finalizer, Graph, GraphBuilder, GraphSource, GraphSupport, Node,
-    NodeBuilder, NodeSource, NodeTimes, NodeType, NotInterpreted, OutsideSource, PartitionInfo, QueueState,
-    RecordingGuard, ReplayStrategy, SegmentInfo, Timeline, Waits,
+    Arena, Body, BoundGraph, Detail, DynamicCommandGroup, DynamicParameter, DynamicParameters, DynamicValue,
+    ExecutableGraph, ExternalEvent, Finalizer, Graph, GraphAllocation, GraphBuilder, GraphMemory,
+    GraphSource, GraphSupport, Node, NodeBuilder, NodeSource, NodeTimes, NodeType, NotInterpreted,
+    OutsideSource, PartitionInfo, QueueState, RecordingGuard, ReplayStrategy, SegmentInfo, Timeline, Waits,
 };
 pub use handles::Handles;
 pub use if_device::{NotRun, Ran, if_device, if_host};

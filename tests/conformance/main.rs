@@ -17,6 +17,7 @@ mod foreign_async;
 mod foreign_events;
 mod foreign_names;
 mod foreign_waits;
+mod graph_arenas;
 mod graph_buffer_runs;
 mod graph_buffers;
 mod graph_build;
@@ -61,7 +62,7 @@ fn every_line_of_the_scenario_list_is_well_formed() {
         assert!(
             matches!(
                 parts.next(),
-                Some("G" | "CF" | "DG" | "VF" | "ID" | "IMG" | "PRT" | "ASY" | "LBL" | "EXT")
+                Some("G" | "CF" | "GM" | "DG" | "VF" | "ID" | "IMG" | "PRT" | "ASY" | "LBL" | "EXT")
             ),
             "unknown group in {line:?}"
         );
@@ -76,6 +77,7 @@ fn every_line_of_the_scenario_list_is_well_formed() {
             "graphs",
             "graph-update",
             "control-flow",
+            "graph-memory",
             "images",
             "printf",
             "foreign",

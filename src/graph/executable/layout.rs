@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::memory;
 use super::names::Names;
 use crate::MakeError as _;
 use crate::command::CommandKind;
@@ -17,6 +18,8 @@ use crate::{Error, Queue, Result};
 pub(in crate::graph) struct Layout {
     /// The number of the graph that it was made from.
     pub(in crate::graph) graph: u64,
+    /// The numbers of the graphs whose memory it has: its own, and those of its sub-graphs.
+    pub(in crate::graph) owners: Vec<u64>,
     /// For commands to be prepared with; of the context and device. All executables share it.
     pub(in crate::graph) queue: Queue,
     pub(in crate::graph) options: Options,
@@ -33,13 +36,21 @@ impl Layout {
     pub(in crate::graph) fn new<'s>(
         frozen: &Frozen,
         options: Options,
+        owners: Vec<u64>,
         sub_graph: impl Fn(usize) -> Result<SubGraph<'s>>,
     ) -> Result<(Self, Vec<Arc<CommandKind>>)> {
         let queue = Queue::internal(&frozen.context, &frozen.device)?;
-        let (flat, commands) = flatten(frozen, sub_graph)?;
+        let (mut flat, mut commands) = flatten(frozen, sub_graph)?;
+        if let Some(byte) = options.poison {
+            let fills = memory::fills(frozen.graph, &commands, byte);
+            if !fills.is_empty() {
+                (flat, commands) = flat.with_commands_before(commands, fills)?;
+            }
+        }
         let partitions = partition(&flat)?;
         let layout = Self {
             graph: frozen.graph,
+            owners,
             queue,
             options,
             flat,
