@@ -149,9 +149,9 @@ pub use bytemuck;
 pub use half;
 
 pub use command::{
-    Advice, Command, Contents, ControlInteger, ControlScalar, CopyFrom, CopyTo, Count, Handler, KernelCall,
-    KernelLocal, KernelPointer, KernelPointerMut, KernelValue, Local, Memory, NativeKernel, RawArgument,
-    TaskResult,
+    Advice, Command, Contents, ControlInteger, ControlScalar, CopyFrom, CopyTo, Count, Fold, FoldScalar,
+    Handler, KernelCall, KernelLocal, KernelPointer, KernelPointerMut, KernelValue, Local, Memory,
+    NativeKernel, RawArgument, TaskResult,
 };
 pub use context::{Context, ContextBuilder};
 pub use device_global::{BundleGlobal, DeviceGlobal, Elements, GlobalElement, GlobalSlice, host_access};

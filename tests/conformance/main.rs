@@ -13,6 +13,7 @@ mod support;
 
 mod device_globals;
 mod device_globals_host;
+mod folds;
 mod foreign_async;
 mod foreign_events;
 mod foreign_names;
@@ -62,7 +63,7 @@ fn every_line_of_the_scenario_list_is_well_formed() {
         assert!(
             matches!(
                 parts.next(),
-                Some("G" | "CF" | "GM" | "DG" | "VF" | "ID" | "IMG" | "PRT" | "ASY" | "LBL" | "EXT")
+                Some("G" | "CF" | "GM" | "FLD" | "DG" | "VF" | "ID" | "IMG" | "PRT" | "ASY" | "LBL" | "EXT")
             ),
             "unknown group in {line:?}"
         );
@@ -78,6 +79,7 @@ fn every_line_of_the_scenario_list_is_well_formed() {
             "graph-update",
             "control-flow",
             "graph-memory",
+            "reductions",
             "images",
             "printf",
             "foreign",

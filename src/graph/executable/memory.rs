@@ -1,4 +1,4 @@
-//! The memory of graphs in executables: what is asked for, and what it stands for.
+//! The memory of graphs in executables.
 
 use std::collections::HashMap;
 use std::sync::Arc;

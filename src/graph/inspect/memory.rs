@@ -27,7 +27,7 @@ pub struct GraphAllocation {
     pub graph: u64,
     /// It was the graph's first (0), second, …
     pub number: usize,
-    /// What was asked for.
+    /// The size that was asked for.
     pub size_bytes: usize,
     /// Where it lies in the memory of the executable, or of the body.
     pub offset_bytes: usize,
