@@ -4,6 +4,10 @@
 //! Prints `name,device,n,ours_us,reference_us,ratio`; n is nodes of one work-item in the body. Times
 //! are for one iteration, of 10,000 iterations by the interpreter, and of 200 where the host decides
 //! (`…_host`). The reference has its arguments set once, an in-order queue and a blocking read.
+//!
+//! With `OCLAVE_CUDA_REFERENCE`, the reference is a WHILE node of CUDA with the same kernels in its body
+//! (`benches/cuda/control_flow.cu`): `while_1` has kernels of one work-item, `while_256` and `while_1024` of more. The
+//! last kernel of each body always has one; it counts, and decides. `ci/gpu bench control_flow` builds the program.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a benchmark fails by panicking")]
 #![allow(unsafe_code, reason = "the reference calls OpenCL")]
@@ -11,6 +15,7 @@
 mod measure;
 mod raw;
 
+use std::collections::HashMap;
 use std::ffi::c_void;
 use std::ptr::{null, null_mut};
 
@@ -19,6 +24,8 @@ use opencl_sys::cl_kernel;
 use raw::{Raw, check};
 
 const BUMP: &[u8] = include_bytes!("kernels/bump.spv");
+const FLOATS: &[u8] = include_bytes!("kernels/small_nodes.spv");
+const MOST_ITEMS: usize = 1024;
 /// Iterations that are measured at once, by the interpreter and by anybody else.
 const MANY: i32 = 10_000;
 const FEW: i32 = 200;
@@ -26,6 +33,9 @@ const ROUNDS: usize = 9;
 
 fn main() {
     let Some(device) = measure::device() else { return };
+    if let Some(reference) = measure::cuda() {
+        return beside_cuda(&device, &reference);
+    }
     let raw = Raw::new(device.name(), false);
     let program = raw.program(BUMP);
     let [value, flag] = [(); 2].map(|()| raw.alloc(4));
@@ -41,6 +51,46 @@ fn main() {
             [("while", ReplayStrategy::Interpreter, MANY), ("while_host", ReplayStrategy::Enqueue, FEW)]
         {
             row(&device, &reference, (name, strategy), nodes, iterations);
+        }
+    }
+}
+
+/// Rows of the device's loops against those of CUDA.
+fn beside_cuda(device: &Device, reference: &HashMap<String, f64>) {
+    let context = Context::new(device).unwrap();
+    let queue = Queue::builder(&context).discard_events().build().unwrap();
+    // SAFETY: the kernel is this repository's own.
+    let bundle = unsafe { KernelBundle::from_spirv(&context, FLOATS) }.unwrap();
+    let [left, values] = [1, MOST_ITEMS].map(|len| context.alloc_device::<f32>(len).unwrap());
+    for items in [1, 256, MOST_ITEMS] {
+        for nodes in [1, 2, 10, 100] {
+            queue.fill(&values, 0.0).unwrap();
+            let body = Graph::from_queue(&queue);
+            for node in 0..nodes {
+                let (on, size) = if node + 1 == nodes { (&left, 1) } else { (&values, items) };
+                let call = bundle.kernel("bump").unwrap().call().pointer_mut::<f32>(on).pointer::<f32>(on);
+                body.after_all_leaves().add(Command::parallel_for(size, call)).unwrap();
+            }
+            let graph = Graph::from_queue(&queue);
+            graph.while_(&left, &body).unwrap();
+            let finalizer = graph.finalizer().strategy(ReplayStrategy::Interpreter);
+            let executable = finalizer.wait_for_interpreter().finalize().unwrap();
+            let mut times = Vec::new();
+            for _ in 0..ROUNDS + 1 {
+                queue.write(&left, &[-(MANY as f32)]).unwrap();
+                times.push(measure::time(1, &mut || {
+                    queue.submit_graph(&executable).unwrap();
+                    queue.wait().unwrap();
+                }));
+            }
+            assert!(!executable.segments().is_empty(), "{:?}", executable.not_interpreted());
+            let all = (times.len() * MANY as usize * (nodes - 1)) as f32;
+            let done = queue.read(&values).unwrap();
+            assert!(done.iter().take(items).all(|value| *value == all), "{} for {all}", done[0]);
+            let row = format!("while_{items}");
+            let cuda = *reference.get(&format!("{row}_{nodes}")).unwrap_or_else(|| panic!("no row {row}"));
+            let ours = measure::median(&mut times[1..].to_vec()) / f64::from(MANY);
+            measure::row(&row, nodes, (vec![ours], vec![cuda]));
         }
     }
 }

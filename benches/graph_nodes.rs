@@ -18,7 +18,6 @@
 
 mod measure;
 
-use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use oclave::{
@@ -126,7 +125,7 @@ impl Ours {
 
 fn main() {
     let Some(device) = measure::device() else { return };
-    let reference = cuda();
+    let reference = measure::cuda();
     let ours = Ours::new(&device);
     let shapes = [
         ("chain", Shape::Chain),
@@ -172,14 +171,4 @@ fn median_of_replays(ours: &Ours, graph: &ExecutableGraph) -> f64 {
     };
     replays(10);
     measure::median(&mut replays(ROUNDS))
-}
-
-/// The reference's medians by row, in microseconds; lines of `row,us`.
-fn cuda() -> Option<HashMap<String, f64>> {
-    let program = std::env::var_os("OCLAVE_CUDA_REFERENCE")?;
-    let output = std::process::Command::new(&program).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let text = String::from_utf8(output.stdout).unwrap();
-    let row = |line: &str| line.split_once(',').map(|(row, us)| (row.to_owned(), us.trim().parse().unwrap()));
-    Some(text.lines().filter_map(row).collect())
 }

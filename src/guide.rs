@@ -31,6 +31,7 @@ pages! {
     programs = "programs.md",
     rust_kernels = "rust-kernels.md",
     setup = "setup.md",
+    tracing = "tracing.md",
     updating_graphs = "updating-graphs.md",
     virtual_functions = "virtual-functions.md",
     which_devices = "which-devices.md",

@@ -107,6 +107,9 @@
 //!   major release.
 //! - `record`: the module `oclave::record` counts and can fail every OpenCL call, for tests of
 //!   leaks, call counts and error paths. Off, it costs nothing.
+//! - `tracing`: spans and events for the crate [`tracing`](https://docs.rs/tracing); the guide's page
+//!   `tracing.md` lists them. Off, it costs nothing. Messages go to the crate `log` with and without
+//!   it.
 //! - `test-kernels`: compiles this repository's own kernels; of no use elsewhere.
 #![deny(unsafe_code)]
 
@@ -131,6 +134,7 @@ mod program;
 mod queue;
 mod range;
 mod runtime;
+mod trace;
 pub mod vector;
 
 /// The layer that calls OpenCL.

@@ -3,6 +3,7 @@
 // Each program uses a part of this.
 #![allow(dead_code, unreachable_pub)]
 
+use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use oclave::Device;
@@ -15,6 +16,16 @@ pub(crate) fn device() -> Option<Device> {
         Err(error) => println!("skipped: {error}"),
     }
     None
+}
+
+/// The rows of the program that `OCLAVE_CUDA_REFERENCE` names, if it is set: lines of `row,us`.
+pub(crate) fn cuda() -> Option<HashMap<String, f64>> {
+    let program = std::env::var_os("OCLAVE_CUDA_REFERENCE")?;
+    let output = std::process::Command::new(&program).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).unwrap();
+    let row = |line: &str| line.split_once(',').map(|(row, us)| (row.to_owned(), us.trim().parse().unwrap()));
+    Some(text.lines().filter_map(row).collect())
 }
 
 /// Rounds, and repetitions in a round, for work on so many bytes.

@@ -52,7 +52,7 @@ type Stages = Vec<(&'static str, Command)>;
 
 /// Device memory for pictures of one size, and what works on it.
 pub(crate) struct Pipeline {
-    queue: Queue,
+    pub(crate) queue: Queue,
     /// As `queue`, and it measures.
     measuring: Queue,
     size: (usize, usize),
@@ -185,7 +185,7 @@ impl Pipeline {
         names.collect::<Vec<_>>().join(" + ")
     }
 
-    fn submit(&self, way: Way, queue: &Queue, settings: &Settings) -> Result<Vec<Event>> {
+    pub(crate) fn submit(&self, way: Way, queue: &Queue, settings: &Settings) -> Result<Vec<Event>> {
         let Self { planes, size, chain, histogram, level, .. } = self;
         match way {
             Way::Eager => {
@@ -200,7 +200,7 @@ impl Pipeline {
         }
     }
 
-    fn outputs(&self) -> Result<Outputs> {
+    pub(crate) fn outputs(&self) -> Result<Outputs> {
         let (queue, planes) = (&self.queue, &self.planes);
         Ok(Outputs {
             luminance: queue.read(&planes.luminance)?,

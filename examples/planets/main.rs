@@ -14,18 +14,17 @@ use std::error::Error;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use oclave::{Aspects, Command, Context, Detail, Device, Graph, Queue, ReplayStrategy, UsmSlice, usm};
+use oclave::{Aspects, Context, Detail, Device, Graph, Queue, ReplayStrategy};
 
-use crate::kernels::leapfrog;
+use crate::bodies::{Bodies, STEP, run_steps};
 use crate::system::System;
 
+mod bodies;
 mod kernels {
     oclave::include_kernels!("planets");
 }
 mod system;
 
-/// A step in days.
-const STEP: f64 = 10.0;
 /// How far a body may be from where it is by the reference, in astronomical units.
 const TOLERANCE: f64 = 1e-6;
 
@@ -60,50 +59,6 @@ fn arguments(mut words: impl Iterator<Item = String>) -> Result<Arguments, Box<d
         }
     }
     Ok(parsed)
-}
-
-/// The bodies in device memory.
-struct Bodies {
-    positions: UsmSlice<f64, usm::DeviceOnly>,
-    velocities: UsmSlice<f64, usm::DeviceOnly>,
-    gm: UsmSlice<f64, usm::DeviceOnly>,
-}
-
-impl Bodies {
-    fn new(queue: &Queue, system: &System) -> oclave::Result<Self> {
-        let context = queue.context();
-        let bodies = Self {
-            positions: context.alloc_device(system.positions.len())?,
-            velocities: context.alloc_device(system.velocities.len())?,
-            gm: context.alloc_device(system.gm.len())?,
-        };
-        queue.write(&bodies.gm, &system.gm)?;
-        Ok(bodies)
-    }
-
-    fn set(&self, queue: &Queue, system: &System) -> oclave::Result<()> {
-        queue.write(&self.positions, &system.positions)?;
-        queue.write(&self.velocities, &system.velocities)
-    }
-
-    fn get(&self, queue: &Queue, system: &System) -> oclave::Result<System> {
-        Ok(System {
-            positions: queue.read(&self.positions)?,
-            velocities: queue.read(&self.velocities)?,
-            gm: system.gm.clone(),
-        })
-    }
-
-    /// The kernels of a step, in order.
-    fn step(&self) -> [Command; 3] {
-        let (bodies, massive) = (self.positions.len() / 3, self.gm.len() as i32);
-        let drift = || {
-            let call = leapfrog::drift(&self.positions, &self.velocities, STEP / 2.0);
-            Command::parallel_for(3 * bodies, call)
-        };
-        let kick = leapfrog::kick(&self.positions, &self.velocities, &self.gm, massive, STEP);
-        [drift(), Command::parallel_for(bodies, kick), drift()]
-    }
 }
 
 /// What came of one way.
@@ -154,14 +109,7 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
 fn eager(queue: &Queue, bodies: &Bodies, start: &System, arguments: &Arguments) -> oclave::Result<Outcome> {
     bodies.set(queue, start)?;
     let step = bodies.step();
-    let times = timed(arguments.replays, || {
-        for _ in 0..arguments.steps {
-            for command in &step {
-                queue.submit(command.clone())?;
-            }
-        }
-        queue.wait()
-    })?;
+    let times = timed(arguments.replays, || run_steps(queue, &step, arguments.steps))?;
     outcome("eager", times, bodies.get(queue, start)?)
 }
 

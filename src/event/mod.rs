@@ -17,13 +17,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 pub use self::future::EventFuture;
-pub(crate) use self::promise::{Outcome, Promise, Times};
+pub(crate) use self::promise::{Outcome, Promise, Times, now_ns};
 pub(crate) use self::recorded::{NodeOwner, Recorded, Waited};
 use crate::MakeError as _;
 pub use crate::driver::event::Profiling;
 use crate::driver::event::{self as driver, Status};
 use crate::driver::queue::Queue;
-use crate::{Device, Error, ErrorKind, Result, runtime};
+use crate::{Device, Error, ErrorKind, Result, runtime, trace};
 
 /// Where a command is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -183,6 +183,14 @@ impl Event {
         }
     }
 
+    /// What it waits for, while no driver knows it.
+    pub(crate) fn promise(&self) -> Option<Arc<Promise>> {
+        match self.known() {
+            Ok(Known::Unknown(promise)) => Some(Arc::clone(promise)),
+            _ => None,
+        }
+    }
+
     /// The driver's event, when the driver has the command.
     pub(crate) fn native_event(&self) -> Option<&driver::Event> {
         match self.known() {
@@ -264,8 +272,8 @@ impl Event {
     /// command waits for the task.
     pub fn wait(&self) -> Result<()> {
         match &self.0 {
-            State::Native(event) => runtime::blocking(|| event.wait()),
-            State::Promised(promise) => promise.wait(),
+            State::Native(event) => trace::wait("event", || runtime::blocking(|| event.wait())),
+            State::Promised(promise) => trace::wait("event", || promise.wait()),
             State::Graph(run) => run.end.wait(),
             State::Recorded(node) => {
                 let recorded = node.owner().and_then(|owner| owner.wait_recorded(Waited::Node(node.node())));
@@ -361,10 +369,10 @@ impl GraphRun {
 
 /// From the clock of host tasks to that of a device.
 fn shift_to(device: &Device) -> Option<i64> {
-    let before = promise::now_ns();
+    let before = now_ns();
     let now = driver::device_now(device)?;
     // In the middle of the time that the question took.
-    Some(now.wrapping_sub(before.midpoint(promise::now_ns())) as i64)
+    Some(now.wrapping_sub(before.midpoint(now_ns())) as i64)
 }
 
 #[cold]

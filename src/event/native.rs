@@ -28,7 +28,7 @@ impl Event {
             told.notify();
         };
         let event = RawEvent::of_native(handle)?;
-        if event.may_fail_silently()? {
+        if event.needs_asking()? {
             runtime::watch(move || event.outcome(), tell);
         } else {
             runtime::when_raw_ended(event, tell);

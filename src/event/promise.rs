@@ -17,6 +17,7 @@ use crate::driver::event as driver;
 use crate::{Error, ErrorKind, Result, runtime};
 
 /// What a promise comes to.
+#[derive(Clone)]
 pub(crate) enum Outcome {
     /// The driver has the command.
     Native(driver::Event),
@@ -89,6 +90,30 @@ impl Promise {
     /// Tells all who wait of the outcome.
     pub(crate) fn notify(&self) {
         self.latch.tell();
+    }
+
+    /// Comes to what an event comes to, which is of a command, host task or promise.
+    pub(crate) fn follow(self: &Arc<Self>, event: &Event) {
+        let settle = |promise: &Self, outcome| {
+            promise.resolve(outcome);
+            promise.notify();
+        };
+        match event.known() {
+            Ok(Known::Native(event)) => settle(self, Outcome::Native(event.clone())),
+            Ok(Known::Done) => settle(self, Outcome::done_now()),
+            Ok(Known::Failed(error)) => settle(self, Outcome::Failed(error.clone())),
+            Err(error) => settle(self, Outcome::Failed(error)),
+            Ok(Known::Unknown(other)) => {
+                self.comes_after(other);
+                let own = Arc::clone(self);
+                other.when_known(move |outcome| settle(&own, outcome.clone()));
+            }
+        }
+    }
+
+    /// Whether it waits for another one, however far away.
+    pub(crate) fn waits_for(&self, other: &Self) -> bool {
+        Latch::waits_for(&self.latch, &other.latch)
     }
 
     /// `None` while it is not known.
@@ -198,7 +223,7 @@ fn waits_for_itself() -> Error {
 }
 
 /// Now, on the clock of host tasks.
-pub(super) fn now_ns() -> u64 {
+pub(crate) fn now_ns() -> u64 {
     nanoseconds(Instant::now())
 }
 

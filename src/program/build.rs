@@ -23,7 +23,7 @@ use crate::driver::DeviceGlobalAccess;
 use crate::driver::context::Context;
 use crate::driver::program::Program;
 use crate::image::LoadedImage;
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, ErrorKind, Result, trace};
 
 /// What builds have in common.
 pub(crate) struct Builder<'a> {
@@ -46,9 +46,11 @@ impl Builder<'_> {
         device: &DeviceState,
         specs: &[SpecValue],
     ) -> Result<Arc<BuiltProgram>> {
-        let program = self.built(image, device, specs)?;
-        let attached = attach::attach(self, &program, image, device)?;
-        Ok(Arc::new(BuiltProgram::new(image, program, attached)))
+        trace::build(image.name(), device.device().name(), || {
+            let program = self.built(image, device, specs)?;
+            let attached = attach::attach(self, &program, image, device)?;
+            Ok(Arc::new(BuiltProgram::new(image, program, attached)))
+        })
     }
 
     /// The binary of an image for a device.
@@ -109,10 +111,10 @@ impl Builder<'_> {
         let name = device.device().name();
         log::info!("compiling {kind} `{}` for `{name}`", image.name());
         let start = Instant::now();
-        let program = match device.ptx() {
-            Some(target) => self.program_of_ptx(device, &ptx::text_of(image, words()?, specs, target)?)?,
-            None => self.program_of_spirv(device, &words()?, specs)?,
-        };
+        let program = trace::compile(image.name(), name, || match device.ptx() {
+            Some(target) => self.program_of_ptx(device, &ptx::text_of(image, words()?, specs, target)?),
+            None => self.program_of_spirv(device, &words()?, specs),
+        })?;
         log::info!("compiled {kind} `{}` for `{name}` in {:.1?}", image.name(), start.elapsed());
         if let Some((disk, key)) = &cache {
             match program.binary() {

@@ -27,8 +27,8 @@ pub use ahead::build_ahead_of_time;
 pub use bundle::{BundleKernel, KernelBundle};
 pub use disk::ProgramCache;
 pub(crate) use interpreter::{
-    GroupLimits, INTERPRETER_FLOW, InterpreterProgram, InterpreterSlot, Load, PendingProgram,
-    Segment as InterpreterSegment, Shape, TaskList,
+    FlowGroup, FlowLoad, GroupLimits, INTERPRETER_FLOW, InterpreterProgram, InterpreterSlot, Load,
+    PendingProgram, Segment as InterpreterSegment, Shape, TaskList,
 };
 pub(crate) use prints::PrintSink;
 pub use prints::Printed;

@@ -12,7 +12,7 @@ use crate::driver::host::HostBytes;
 use crate::driver::images::Pixels;
 use crate::driver::queue::Queue as DriverQueue;
 use crate::memory::{AsyncSource, FromElements, HostTarget, Readback, Region, buffer};
-use crate::{Command, Event, Result, UsmSlice, runtime};
+use crate::{Command, Event, Result, UsmSlice, runtime, trace};
 
 /// Copies, fills and hints.
 ///
@@ -211,15 +211,17 @@ impl Queue {
     /// Copies from or to borrowed host memory, and waits: what no command can do.
     fn now(&self, memory: &Region, mut run: impl FnMut(&[&driver::Event]) -> Result<()>) -> Result<()> {
         self.refuse_recording("a copy that is waited for")?;
-        loop {
-            match command::with_driver_events(self, self.dependencies().iter(), &mut run) {
-                // A host task that waited here for a guard might wait for its own.
-                Err(error) if error.is_busy_in_task() && !runtime::in_host_task() => {
-                    memory.allocation().wait_for_tasks();
+        trace::wait("copy", || {
+            loop {
+                match command::with_driver_events(self, self.dependencies().iter(), &mut run) {
+                    // A host task that waited here for a guard might wait for its own.
+                    Err(error) if error.is_busy_in_task() && !runtime::in_host_task() => {
+                        memory.allocation().wait_for_tasks();
+                    }
+                    outcome => return outcome,
                 }
-                outcome => return outcome,
             }
-        }
+        })
     }
 }
 

@@ -7,6 +7,7 @@ mod order;
 mod order_tests;
 #[allow(clippy::module_inception, reason = "the queue of the queues")]
 mod queue;
+mod traced;
 
 /// What `order` uses of the standard library.
 mod sync {

@@ -9,6 +9,7 @@ use crate::MakeError as _;
 use crate::command::{self, Handler, Recording, TaskResult};
 use crate::driver::queue::{self as driver, Properties};
 use crate::event::Waited;
+use crate::trace::{self, Track};
 use crate::{
     Command, Context, Device, Error, Event, GraphSource, Handles, KernelCall, LaunchRange, Range, Result,
     TaskAccess, runtime,
@@ -80,6 +81,7 @@ impl Dependencies {
 }
 
 struct Inner {
+    track: Track,
     recording: Arc<Recording>,
     order: Order,
     driver: Arc<driver::Queue>,
@@ -166,7 +168,7 @@ impl Queue {
     /// the host, or of other sizes than the command needs; for kernels also as
     /// [`Queue::parallel_for`].
     pub fn submit(&self, command: Command) -> Result<Event> {
-        let event = command::submit(self, command)?;
+        let event = self.submit_traced(command)?;
         if self.context().blocking_submissions() && event.recorded().is_none() {
             event.wait()?;
         }
@@ -235,7 +237,7 @@ impl Queue {
     pub fn parallel_for(&self, range: impl LaunchRange, call: KernelCall) -> Result<Event> {
         let range = range.nd_range();
         if command::is_direct(self, &call) {
-            return command::submit_direct(self, &range, &call);
+            return self.submit_direct_traced(&range, call);
         }
         self.submit(Command::parallel_for(range, call))
     }
@@ -341,12 +343,16 @@ impl Queue {
             return recorded;
         }
         self.refuse_recording("waiting")?;
-        for promise in self.order().held() {
-            promise.wait_known()?;
-        }
-        runtime::blocking(|| self.driver().finish())?;
-        self.driver().context().check()?;
-        self.order().take_failure().map_or(Ok(()), Err)
+        let outcome = trace::wait("queue", || {
+            for promise in self.order().held() {
+                promise.wait_known()?;
+            }
+            runtime::blocking(|| self.driver().finish())?;
+            self.driver().context().check()?;
+            self.order().take_failure().map_or(Ok(()), Err)
+        });
+        self.inner.track.report();
+        outcome
     }
 
     /// The library's own queue of a device, for commands to be prepared with.
@@ -357,7 +363,7 @@ impl Queue {
 
     pub(crate) fn around(context: Context, driver: Arc<driver::Queue>) -> Self {
         let order = Order::new(!driver.properties().out_of_order);
-        let inner = Inner { order, recording: Arc::default(), driver, context };
+        let inner = Inner { track: Default::default(), order, recording: Arc::default(), driver, context };
         Self { inner: Arc::new(inner), dependencies: Dependencies::None }
     }
 
@@ -368,6 +374,12 @@ impl Queue {
     /// Deferred commands.
     pub(crate) fn order(&self) -> &Order {
         &self.inner.order
+    }
+
+    /// The measured commands of the queue, and its number.
+    #[inline]
+    pub(super) fn track(&self) -> (&Track, u64) {
+        (&self.inner.track, self.recording().id())
     }
 
     pub(crate) fn recording(&self) -> &Arc<Recording> {

@@ -1,6 +1,7 @@
-//! Events that are asked again and again whether they have ended, where the driver does not tell.
+//! Events that are asked again and again whether they have ended, where the driver does not tell, or not soon.
 
-use std::time::Duration;
+use std::thread::Thread;
+use std::time::{Duration, Instant};
 
 use super::exit::is_exiting;
 use super::pool::{blocking, spawn};
@@ -14,20 +15,26 @@ type Then = Box<dyn FnOnce(Result<()>) + Send>;
 struct Watched {
     ask: Ask,
     then: Then,
+    since: Instant,
     /// Answers without a status that are still put up with.
     failures_left: u32,
 }
 
 struct State {
     watched: Vec<Watched>,
-    /// Whether a thread asks.
+    /// Whether a thread asks, or is about to.
     asking: bool,
+    /// The thread that asks, while it pauses.
+    pausing: Option<Thread>,
 }
 
-static STATE: Mutex<State> = Mutex::new(State { watched: Vec::new(), asking: false });
+static STATE: Mutex<State> = Mutex::new(State { watched: Vec::new(), asking: false, pausing: None });
 
-/// Between two rounds of questions.
-const PAUSE: Duration = Duration::from_millis(1);
+/// An event is asked again after this part of the time that it has been watched for, within limits. So its end is
+/// noticed late by no more than that.
+const PART: u32 = 8;
+const SHORTEST_PAUSE: Duration = Duration::from_micros(20);
+const LONGEST_PAUSE: Duration = Duration::from_millis(1);
 
 /// A driver that does not say so often in a row never will.
 const MAX_FAILURES: u32 = 1000;
@@ -46,16 +53,37 @@ pub(crate) fn watch(
     then: impl FnOnce(Result<()>) + Send + 'static,
 ) {
     let mut state = state();
-    state.watched.push(Watched { ask: Box::new(ask), then: Box::new(then), failures_left: MAX_FAILURES });
+    let since = Instant::now();
+    state.watched.push(Watched {
+        ask: Box::new(ask),
+        then: Box::new(then),
+        since,
+        failures_left: MAX_FAILURES,
+    });
+    if let Some(thread) = &state.pausing {
+        thread.unpark();
+    }
     if !std::mem::replace(&mut state.asking, true) {
         drop(state);
         spawn(ask_all);
     }
 }
 
+/// Pauses before the next questions. A new event ends the pause.
+fn pause() {
+    let now = Instant::now();
+    let mut state = state();
+    let ages = state.watched.iter().map(|one| now.saturating_duration_since(one.since));
+    let pause = ages.min().unwrap_or_default() / PART;
+    state.pausing = Some(std::thread::current());
+    drop(state);
+    blocking(|| std::thread::park_timeout(pause.clamp(SHORTEST_PAUSE, LONGEST_PAUSE)));
+    self::state().pausing = None;
+}
+
 fn ask_all() {
     loop {
-        blocking(|| std::thread::sleep(PAUSE));
+        pause();
         if is_exiting() {
             return;
         }

@@ -17,6 +17,8 @@ mod folds;
 mod foreign_async;
 mod foreign_events;
 mod foreign_names;
+mod foreign_nodes;
+mod foreign_tracing;
 mod foreign_waits;
 mod graph_arenas;
 mod graph_buffer_runs;
@@ -63,7 +65,20 @@ fn every_line_of_the_scenario_list_is_well_formed() {
         assert!(
             matches!(
                 parts.next(),
-                Some("G" | "CF" | "GM" | "FLD" | "DG" | "VF" | "ID" | "IMG" | "PRT" | "ASY" | "LBL" | "EXT")
+                Some(
+                    "G" | "CF"
+                        | "GM"
+                        | "FLD"
+                        | "DG"
+                        | "VF"
+                        | "ID"
+                        | "IMG"
+                        | "PRT"
+                        | "ASY"
+                        | "LBL"
+                        | "EXT"
+                        | "TRC"
+                )
             ),
             "unknown group in {line:?}"
         );

@@ -700,4 +700,11 @@ faults! {
     Q70 = 70, [POCL_6], Measurements,
         "Allocations of USM get slower with their number.",
         "Freed memory is kept for a minute, and allocated again.", ["pocl#1942"];
+    /// **Q71. NVIDIA 580.159.** A callback of `clSetEventCallback` comes up to 20 ms after the command has ended (H100).
+    /// Of a kernel of 8.3 ms, `clWaitForEvents` returns after 8.3 ms, and the callback comes after 9 to 20 ms, mostly 20.
+    ///
+    /// So events are asked again and again. Their end is noticed late by an eighth of their time, by 1 ms at most.
+    Q71 = 71, [NVIDIA], Measurements,
+        "A callback comes up to 20 ms after the end of the command.",
+        "Events are asked again and again.", [];
 }

@@ -6,7 +6,7 @@ mod support;
 
 use oclave_image::DeviceTarget;
 use oclave_image::passes::interpreter::{
-    FlowOp, FlowTask, FlowValue, INTERPRETER_FLOW, INTERPRETER_SEQ, INTERPRETER_WI, InterpreterArgumentKind,
+    FlowOp, FlowTask, INTERPRETER_FLOW, INTERPRETER_SEQ, INTERPRETER_WI, InterpreterArgumentKind,
     InterpreterLayout, InterpreterUnit, flow_module, interpreter_module,
 };
 use oclave_spirv::check;
@@ -48,8 +48,7 @@ fn entry_points(module: &Module) -> Vec<String> {
 
 #[test]
 fn modules_with_jumps_have_a_third_kernel_and_are_sound() {
-    let task =
-        FlowTask { op: FlowOp::Test, target: 0, value: FlowValue::default(), limit: 0, constant: 0, cost: 0 };
+    let task = FlowTask { op: FlowOp::While, ..FlowTask::default() };
     let mut seen = 0;
     for (name, bytes) in support::corpus() {
         let module = Module::from_bytes(&bytes).unwrap();
@@ -57,8 +56,8 @@ fn modules_with_jumps_have_a_third_kernel_and_are_sound() {
         if name.contains("physical32") || check::check(&stripped).is_err() {
             continue;
         }
-        for serial_work_items in [false, true] {
-            let target = DeviceTarget { serial_work_items, ..DeviceTarget::default() };
+        for (serial_work_items, wide_groups) in [(false, false), (true, false), (false, true)] {
+            let target = DeviceTarget { serial_work_items, wide_groups, ..DeviceTarget::default() };
             let made = flow_module(&stripped, &target, LOCAL_MEMORY).unwrap();
             check::check(&made.module).unwrap_or_else(|error| panic!("{name}: {error}"));
             if support::is_valid(&stripped) == Some(true) {

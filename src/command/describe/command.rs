@@ -330,6 +330,10 @@ impl Command {
         self.name.as_ref()
     }
 
+    pub(crate) fn kind(&self) -> &CommandKind {
+        &self.kind
+    }
+
     /// The events that it waits for.
     pub(crate) fn dependencies(&self) -> &[Event] {
         &self.after

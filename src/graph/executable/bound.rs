@@ -1,5 +1,6 @@
 //! Submissions with events from outside.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use super::handle::{ExecutableGraph, Inner};
@@ -24,6 +25,14 @@ struct Bound {
     events: Bindings,
     /// What was given that is not of the graph.
     refused: Option<Error>,
+}
+
+/// The executable graph that a command runs, be it with events of its own.
+pub(in crate::graph) fn executable_of(command: &Arc<dyn GraphCommand>) -> Option<ExecutableGraph> {
+    ExecutableGraph::of(command).ok().or_else(|| {
+        let any = Arc::clone(command) as Arc<dyn Any + Send + Sync>;
+        any.downcast::<Bound>().ok().map(|bound| bound.graph.clone())
+    })
 }
 
 /// Events for a submission, by the number of the event from outside.

@@ -5,12 +5,13 @@
 //!        --tune, plan::planner--> a PartitionPlan for each device partition --exec::prepare--> a Sequence --exec::strategy--> how it is put on queues
 //! ```
 
+use super::awaited::of_another_graph;
 use super::handle::ExecutableGraph;
 use crate::MakeError as _;
-use crate::Result;
 use crate::graph::exec::options::{Options, ReplayStrategy};
 use crate::graph::model::graph::Graph;
 use crate::graph::plan::memory::Memory;
+use crate::{Handles, Node, Result, trace};
 
 /// Properties of an executable graph to be made (sections 7.5.3 and 7.5.4); from
 /// [`Graph::finalizer`].
@@ -19,6 +20,8 @@ use crate::graph::plan::memory::Memory;
 pub struct Finalizer<'a> {
     graph: &'a Graph,
     options: Options,
+    /// The nodes whose events can be had.
+    ends: Vec<Node>,
 }
 
 impl Finalizer<'_> {
@@ -72,16 +75,34 @@ impl Finalizer<'_> {
         self
     }
 
+    /// Nodes whose events [`ExecutableGraph::event_of`] gives: `&node`, `&[&a, &b]`.
+    ///
+    /// The graph is cut behind each of them. So a submission is several commands for the driver, between
+    /// two markers, as with a host task. Nodes that do not depend on a named
+    /// one may run after it nevertheless. Without this function, nothing is cut.
+    pub fn events_of<'n>(mut self, nodes: impl Handles<'n, Node>) -> Self {
+        self.ends.extend(nodes.handles().cloned());
+        self
+    }
+
     /// Makes the executable graph.
     ///
     /// # Errors
-    /// As [`Graph::finalize`]; [`FeatureNotSupported`](crate::ErrorKind::FeatureNotSupported) for
+    /// As [`Graph::finalize`]; also [`Invalid`](crate::ErrorKind::Invalid) for a node of another graph
+    /// in [`events_of`](Self::events_of), and [`FeatureNotSupported`](crate::ErrorKind::FeatureNotSupported) for
     /// command buffers on a device that has none.
     pub fn finalize(self) -> Result<ExecutableGraph> {
-        let frozen = self.graph.inner().freeze()?;
-        let graph = frozen.graph;
-        ExecutableGraph::new(frozen, self.options, Memory::default())
-            .map_err(|error| error.at(format!("graph {graph}")))
+        trace::finalize(self.graph.inner().id(), || {
+            let inner = self.graph.inner();
+            if let Some(node) = self.ends.iter().find(|node| node.graph() != inner) {
+                return Err(inner.at(of_another_graph(node)));
+            }
+            let ends: Vec<u32> = self.ends.iter().map(|node| node.id().number()).collect();
+            let frozen = inner.freeze()?;
+            let graph = frozen.graph;
+            ExecutableGraph::new(frozen, self.options, Memory::default(), &ends)
+                .map_err(|error| error.at(format!("graph {graph}")))
+        })
     }
 }
 
@@ -103,6 +124,7 @@ impl Graph {
     /// To make an executable graph with other properties.
     pub fn finalizer(&self) -> Finalizer<'_> {
         let wait_for_interpreter = self.context().graph_interpreter() == Some(true);
-        Finalizer { graph: self, options: Options { wait_for_interpreter, ..Options::default() } }
+        let options = Options { wait_for_interpreter, ..Options::default() };
+        Finalizer { graph: self, options, ends: Vec::new() }
     }
 }

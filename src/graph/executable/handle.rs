@@ -7,6 +7,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use super::awaited::Awaited;
 use super::layout::Layout;
 use super::memory;
 use super::names::Names;
@@ -75,12 +76,18 @@ pub(in crate::graph) struct Inner {
     warned: AtomicBool,
     /// The event of the last submission, as far as the next one must wait for it.
     turn: Mutex<Option<Event>>,
+    pub(super) awaited: Awaited,
     prepared: Mutex<Prepared>,
 }
 
 impl ExecutableGraph {
     /// `around`: memory of graphs that it is a body of.
-    pub(in crate::graph) fn new(frozen: Frozen, options: Options, around: Memory) -> Result<Self> {
+    pub(in crate::graph) fn new(
+        frozen: Frozen,
+        options: Options,
+        around: Memory,
+        ends: &[u32],
+    ) -> Result<Self> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let (changes, seen) = frozen.changes.clone();
         if options.strategy == ReplayStrategy::CommandBuffer {
@@ -95,7 +102,7 @@ impl ExecutableGraph {
         inside.sort_by_key(|(node, _)| **node);
         let inside = inside.into_iter().flat_map(|(_, sub)| sub.layout().owners.iter().copied());
         let owners = [frozen.graph].into_iter().chain(inside).collect();
-        let (mut layout, commands) = Layout::new(&frozen, options, owners, sub_graph)?;
+        let (mut layout, commands) = Layout::new(&frozen, options, owners, ends, sub_graph)?;
         layout.names = Names::new(&frozen, &layout.flat, |node| {
             let sub = subs.get(&node)?.layout();
             Some((&sub.flat, &sub.names))
@@ -118,6 +125,7 @@ impl ExecutableGraph {
             seen: AtomicU64::new(seen),
             warned: AtomicBool::new(false),
             turn: Mutex::new(None),
+            awaited: Awaited::default(),
             prepared: Mutex::new(prepared),
         }));
         if options.wait_for_interpreter {
@@ -340,7 +348,7 @@ fn executable(body: &Arc<dyn ControlBody>, layout: &Layout, around: Memory) -> R
         if !frozen.externals.is_empty() {
             return Err(body.graph.at(waits_outside()));
         }
-        return ExecutableGraph::new(frozen, options, around).map_err(|error| body.graph.at(error));
+        return ExecutableGraph::new(frozen, options, around, &[]).map_err(|error| body.graph.at(error));
     }
     let graph = Graph::builder(queue.context(), queue.device()).allow_device_globals().build()?;
     if let Some(body) = any.downcast_ref::<ExecutableGraph>() {
@@ -349,7 +357,7 @@ fn executable(body: &Arc<dyn ControlBody>, layout: &Layout, around: Memory) -> R
         }
         graph.add(Command::graph(body))?;
     }
-    ExecutableGraph::new(graph.inner().freeze()?, options, around)
+    ExecutableGraph::new(graph.inner().freeze()?, options, around, &[])
 }
 
 fn waits_outside() -> Error {

@@ -1,5 +1,6 @@
 //! What of an executable graph never changes.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::memory;
@@ -28,15 +29,18 @@ pub(in crate::graph) struct Layout {
     /// The events from outside, those of sub-graphs included.
     pub(in crate::graph) externals: Vec<External>,
     pub(in crate::graph) partitions: Vec<Partition>,
+    /// The partitions that end with nodes whose events can be had, by the number of the graph's node.
+    pub(in crate::graph) ends: HashMap<u32, u32>,
 }
 
 impl Layout {
     /// The layout of a snapshot, and the command of each node. `sub_graph` gives the node that is a
-    /// sub-graph, by the node's index.
+    /// sub-graph, by the node's index. The events of the nodes `ends` can be had.
     pub(in crate::graph) fn new<'s>(
         frozen: &Frozen,
         options: Options,
         owners: Vec<u64>,
+        ends: &[u32],
         sub_graph: impl Fn(usize) -> Result<SubGraph<'s>>,
     ) -> Result<(Self, Vec<Arc<CommandKind>>)> {
         let queue = Queue::internal(&frozen.context, &frozen.device)?;
@@ -47,7 +51,18 @@ impl Layout {
                 (flat, commands) = flat.with_commands_before(commands, fills)?;
             }
         }
-        let partitions = partition(&flat)?;
+        let mut places = Vec::with_capacity(ends.len());
+        for node in ends {
+            let missing = || Error::bug(format!("node {node} of a graph is not in the flat graph"));
+            places.push(flat.position(*node as usize).ok_or_else(missing)?);
+        }
+        let mut cuts = places.clone();
+        cuts.sort_unstable();
+        cuts.dedup();
+        let partitions = partition(&flat, &cuts)?;
+        let of = |place: &u32| partitions.iter().position(|partition| partition.nodes.contains(place));
+        let ends = ends.iter().zip(&places).filter_map(|(node, place)| Some((*node, of(place)? as u32)));
+        let ends = ends.collect();
         let layout = Self {
             graph: frozen.graph,
             owners,
@@ -57,6 +72,7 @@ impl Layout {
             names: Names::default(),
             externals: frozen.externals.clone(),
             partitions,
+            ends,
         };
         Ok((layout, commands))
     }

@@ -8,9 +8,11 @@
 //! versions.rs   what deferred submissions must not see
 //! finalizer.rs  how a graph becomes executable
 //! submit.rs     how it is submitted; command.rs as a command; bound.rs with events from outside
+//! awaited.rs    events of nodes, which the next submission fulfils
 //! control.rs    loops and conditions that the host decides; body.rs executables as their bodies
 //! ```
 
+mod awaited;
 pub(super) mod body;
 pub(super) mod bound;
 mod command;

@@ -36,29 +36,63 @@ impl ExecutableGraph {
                 .map_err(|error| layout.at(error.at(format!("node {}", external.node))))
         })?;
         let mut turn = self.turn();
-        match self.layout().partitions.as_slice() {
+        let before = after.clone().filter_map(Event::promise);
+        let before = before.chain(behind.iter().filter_map(|event| event.promise()));
+        let owed = self.owed(queue, before).map_err(|error| self.at(error))?;
+        let (mut events, mut submitted) = (Vec::new(), None);
+        let outcome = match self.layout().partitions.as_slice() {
             [] => submit_prepared(queue, PreparedCommand::Empty, after, behind),
-            [Partition { host: false, .. }] => {
-                let part = PreparedCommand::Part(self.submitted_part(0)?);
-                let behind = turn.iter().chain(behind.iter().copied());
-                let event = with_slice(behind, |behind| submit_prepared(queue, part, after, behind))?;
-                // For what the driver has, `run` sees to it.
-                *turn = Some(&event).filter(|event| event.native_event().is_none()).cloned();
-                Ok(event)
-            }
+            [Partition { host: false, .. }] => self.submit_alone(queue, after, behind, &mut turn),
             _ => {
-                let context = self.context();
-                let lane = context.take_queue(self.device(), self.lane_properties())?;
-                let lane = Queue::around(context.clone(), lane);
-                let submitted = Promise::new(false);
-                let outcome = self.submit_parts(queue, &lane, after, (behind, bound), &mut turn, &submitted);
-                context.put_queue_back(Arc::clone(lane.driver()), turn.clone());
-                drop(turn);
-                submitted.resolve(Outcome::done_now());
-                submitted.notify();
-                outcome
+                let submitted = submitted.insert(Promise::new(false));
+                self.submit_on_lane(queue, after, (behind, bound), &mut turn, submitted, &mut events)
             }
+        };
+        drop(turn);
+        match &outcome {
+            Ok(event) if events.is_empty() => owed.pay(std::slice::from_ref(event)),
+            Ok(_) => owed.pay(&events),
+            Err(error) => owed.fail(error),
         }
+        if let Some(submitted) = submitted {
+            submitted.resolve(Outcome::done_now());
+            submitted.notify();
+        }
+        outcome
+    }
+
+    /// Submits a graph that is one partition for the device.
+    fn submit_alone<'a>(
+        &self,
+        queue: &Queue,
+        after: impl Iterator<Item = &'a Event> + Clone,
+        behind: &[&Event],
+        turn: &mut Option<Event>,
+    ) -> Result<Event> {
+        let part = PreparedCommand::Part(self.submitted_part(0)?);
+        let behind = turn.iter().chain(behind.iter().copied());
+        let event = with_slice(behind, |behind| submit_prepared(queue, part, after, behind))?;
+        // For what the driver has, `run` sees to it.
+        *turn = Some(&event).filter(|event| event.native_event().is_none()).cloned();
+        Ok(event)
+    }
+
+    /// Submits a graph of several partitions, by an internal queue. `events` gets those of the partitions.
+    fn submit_on_lane<'a>(
+        &self,
+        queue: &Queue,
+        after: impl Iterator<Item = &'a Event> + Clone,
+        waits: (&[&Event], &[(u64, Event)]),
+        turn: &mut Option<Event>,
+        submitted: &Arc<Promise>,
+        events: &mut Vec<Event>,
+    ) -> Result<Event> {
+        let context = self.context();
+        let lane = context.take_queue(self.device(), self.lane_properties())?;
+        let lane = Queue::around(context.clone(), lane);
+        let outcome = self.submit_parts((queue, &lane), after, waits, turn, submitted, events);
+        context.put_queue_back(Arc::clone(lane.driver()), turn.clone());
+        outcome
     }
 
     /// Those of the queue for the partitions.
@@ -79,12 +113,12 @@ impl ExecutableGraph {
 
     fn submit_parts<'a>(
         &self,
-        queue: &Queue,
-        lane: &Queue,
+        (queue, lane): (&Queue, &Queue),
         after: impl Iterator<Item = &'a Event> + Clone,
         (behind, bound): (&[&Event], &[(u64, Event)]),
         turn: &mut Option<Event>,
         submitted: &Arc<Promise>,
+        events: &mut Vec<Event>,
     ) -> Result<Event> {
         let barrier = queue.order().barrier();
         let (begin, behind): (Vec<Event>, Vec<&Event>) = match queue.is_out_of_order() {
@@ -92,11 +126,11 @@ impl ExecutableGraph {
             false => (vec![submit_prepared(queue, PreparedCommand::Marker, after, behind)?], Vec::new()),
         };
         let behind: Vec<&Event> = behind.into_iter().chain(turn.as_ref()).collect();
-        let mut events = Vec::with_capacity(self.layout().partitions.len());
+        events.reserve(self.layout().partitions.len());
         let cancelled = Arc::new(AtomicBool::new(false));
         let waits = (begin.as_slice(), behind.as_slice());
         let given = (submitted, bound);
-        if let Err(error) = self.put_parts(lane, waits, given, &cancelled, &mut events) {
+        if let Err(error) = self.put_parts(lane, waits, given, &cancelled, events) {
             // What was put there still runs after the last submission, and before the next.
             if !events.is_empty() {
                 *turn = Some(submit_prepared(lane, PreparedCommand::Empty, events.iter(), &[])?);
@@ -111,10 +145,11 @@ impl ExecutableGraph {
         let end = submit_prepared(queue, PreparedCommand::GraphEnd, leaves, &[])?;
         *turn = Some(end.clone());
         // An event from outside is no work of the graph.
-        let events = self.layout().partitions.iter().zip(events);
-        let events = events.filter(|(partition, _)| !self.is_external(partition)).map(|(_, event)| event);
+        let parts = self.layout().partitions.iter().zip(&*events);
+        let parts = parts.filter(|(partition, _)| !self.is_external(partition));
+        let parts = parts.map(|(_, event)| event.clone()).collect();
         let measured = self.layout().options.profiling;
-        Ok(Event::of_graph(self.id(), measured, end, events.collect(), cancelled))
+        Ok(Event::of_graph(self.id(), measured, end, parts, cancelled))
     }
 
     /// Whether a partition is an event from outside.

@@ -2,6 +2,7 @@
 
 pub(super) mod dot;
 mod executable;
+pub(super) mod measured;
 pub(super) mod memory;
 pub(super) mod partitions;
 pub(super) mod segments;

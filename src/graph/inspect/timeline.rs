@@ -94,6 +94,10 @@ impl Timeline {
         format!("{{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n{}\n]}}\n", events.join(",\n"))
     }
 
+    pub(super) fn into_nodes(self) -> Vec<NodeTimes> {
+        self.nodes
+    }
+
     /// Gives each entry the names of its nodes.
     pub(super) fn with_names(mut self, names: &Names) -> Self {
         for node in &mut self.nodes {

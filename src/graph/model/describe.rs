@@ -111,7 +111,7 @@ impl fmt::Display for NodeType {
 }
 
 /// The name that it was given, the type, and a kernel's name: `solve/residual: kernel dot`.
-pub(in crate::graph) fn title(name: Option<&Name>, command: &CommandKind) -> String {
+pub(crate) fn title(name: Option<&Name>, command: &CommandKind) -> String {
     let what = match command {
         CommandKind::Kernel { call, .. } => format!("{} {}", NodeType::Kernel, call.kernel_name()),
         command => NodeType::of(command).to_string(),

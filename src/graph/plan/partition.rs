@@ -5,6 +5,10 @@
 //! only if each of its nodes does. The cuts make no node wait for anything that it does not depend
 //! on. Such partitions cannot form a cycle. Along a cycle, the tasks before could only grow and
 //! those after only shrink, so all of it would be one partition.
+//!
+//! The end of a node may be asked for: the partition of such a node has only nodes that it comes
+//! after. So nodes are together when they also come before the same of these nodes. Along a cycle,
+//! these can only shrink, too.
 
 use std::collections::HashMap;
 
@@ -23,17 +27,17 @@ pub(crate) struct Partition {
     pub(crate) waits: Vec<u32>,
 }
 
-/// The partitions, each after those that it waits for.
+/// The partitions, each after those that it waits for. Partitions of nodes of `ends` end with them.
 ///
 /// # Errors
 /// When an edge leads out of the graph, or nodes form a cycle: never, by construction.
-pub(crate) fn partition(flat: &Flat) -> Result<Vec<Partition>> {
+pub(crate) fn partition(flat: &Flat, ends: &[u32]) -> Result<Vec<Partition>> {
     let is_host: Vec<bool> = (0..flat.len()).map(|node| flat.is_host_task(node)).collect();
-    if !is_host.contains(&true) {
+    if !is_host.contains(&true) && ends.is_empty() {
         let all = Partition { host: false, nodes: (0..flat.len() as u32).collect(), waits: Vec::new() };
         return Ok(if flat.len() == 0 { Vec::new() } else { vec![all] });
     }
-    let of = groups(flat, &is_host)?;
+    let of = groups(flat, &is_host, ends)?;
     let count = of.iter().map(|group| *group as usize + 1).max().unwrap_or(0);
     let mut partitions: Vec<Partition> =
         (0..count).map(|_| Partition { host: false, nodes: Vec::new(), waits: Vec::new() }).collect();
@@ -60,10 +64,10 @@ fn missing(number: u32) -> Error {
 }
 
 /// The number of each node's partition.
-fn groups(flat: &Flat, is_host: &[bool]) -> Result<Vec<u32>> {
-    let before = host_tasks(is_host, 0..flat.len() as u32, flat.edges())?;
+fn groups(flat: &Flat, is_host: &[bool], ends: &[u32]) -> Result<Vec<u32>> {
+    let before = host_tasks(is_host, &[], 0..flat.len() as u32, flat.edges())?;
     let successors = Edges::reversed(flat.len(), |node| flat.waits(node as usize));
-    let behind = host_tasks(is_host, (0..flat.len() as u32).rev(), &successors)?;
+    let behind = host_tasks(is_host, ends, (0..flat.len() as u32).rev(), &successors)?;
     let mut numbers: HashMap<(u32, u32, Option<usize>), u32> = HashMap::new();
     let keys = before.into_iter().zip(behind).zip(is_host).enumerate();
     let of = keys.map(|(node, ((before, behind), host))| {
@@ -73,14 +77,20 @@ fn groups(flat: &Flat, is_host: &[bool]) -> Result<Vec<u32>> {
     Ok(of.collect())
 }
 
-/// For each node a number of the set of host tasks that are reached from it by edges; equal sets
-/// have equal numbers.
-fn host_tasks(is_host: &[bool], nodes: impl Iterator<Item = u32>, edges: &Edges) -> Result<Vec<u32>> {
+/// For each node a number of the set of host tasks that are reached from it by edges. The set also has
+/// the nodes of `ends` that are reached, itself included. Equal sets have equal numbers.
+fn host_tasks(
+    is_host: &[bool],
+    ends: &[u32],
+    nodes: impl Iterator<Item = u32>,
+    edges: &Edges,
+) -> Result<Vec<u32>> {
     let mut tasks = HashMap::new();
     for (node, _) in is_host.iter().enumerate().filter(|(_, host)| **host) {
         tasks.insert(node, tasks.len());
     }
-    let words = tasks.len().div_ceil(64);
+    let ends: HashMap<u32, usize> = ends.iter().copied().zip(tasks.len()..).collect();
+    let words = (tasks.len() + ends.len()).div_ceil(64);
     let mut sets: Vec<Box<[u64]>> = vec![vec![0; words].into()];
     let mut numbers: HashMap<Box<[u64]>, u32> = HashMap::from([(vec![0; words].into(), 0)]);
     let mut of = vec![0_u32; is_host.len()];
@@ -91,7 +101,8 @@ fn host_tasks(is_host: &[bool], nodes: impl Iterator<Item = u32>, edges: &Edges)
         let task = |node: &u32| tasks.get(&(*node as usize)).copied();
         let first = next_sets.first().copied().unwrap_or(0);
         let is_first = next_sets.iter().all(|set| *set == first);
-        let number = if is_first && next.iter().all(|node| task(node).is_none()) {
+        let end = ends.get(&node).copied();
+        let number = if is_first && end.is_none() && next.iter().all(|node| task(node).is_none()) {
             first
         } else {
             let mut union: Box<[u64]> = vec![0; words].into();
@@ -101,6 +112,9 @@ fn host_tasks(is_host: &[bool], nodes: impl Iterator<Item = u32>, edges: &Edges)
                 if let Some(task) = task(node) {
                     *union.get_mut(task / 64).ok_or_else(|| missing(*node))? |= 1 << (task % 64);
                 }
+            }
+            if let Some(end) = end {
+                *union.get_mut(end / 64).ok_or_else(|| missing(node))? |= 1 << (end % 64);
             }
             *numbers.entry(union).or_insert_with_key(|union| {
                 sets.push(union.clone());
@@ -165,7 +179,7 @@ mod tests {
         let chain: Vec<_> =
             (0..8_u32).map(|i| (i == 3, i.checked_sub(1).into_iter().collect::<Vec<_>>())).collect();
         assert_eq!(
-            nodes(&partition(&flat(&chain)).unwrap()),
+            nodes(&partition(&flat(&chain), &[]).unwrap()),
             [(false, vec![0, 1, 2], vec![]), (true, vec![3], vec![0]), (false, vec![4, 5, 6, 7], vec![1]),]
         );
     }
@@ -173,8 +187,22 @@ mod tests {
     #[test]
     fn without_host_tasks_there_is_one_partition() {
         let graph = [(false, vec![]), (false, vec![]), (false, vec![0, 1])];
-        assert_eq!(nodes(&partition(&flat(&graph)).unwrap()), [(false, vec![0, 1, 2], vec![])]);
-        assert!(partition(&flat(&[])).unwrap().is_empty());
+        assert_eq!(nodes(&partition(&flat(&graph), &[]).unwrap()), [(false, vec![0, 1, 2], vec![])]);
+        assert!(partition(&flat(&[]), &[]).unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_partition_ends_with_a_node_whose_end_is_asked_for() {
+        // 0 → 1 → 3 and 0 → 2 → 3, with 4 beside all of them.
+        let graph =
+            [(false, vec![]), (false, vec![0]), (false, vec![0]), (false, vec![1, 2]), (false, vec![])];
+        let cut = |ends: &[u32]| nodes(&partition(&flat(&graph), ends).unwrap());
+        let parts = |all: &[(&[u32], &[u32])]| -> Vec<_> {
+            all.iter().map(|(nodes, waits)| (false, nodes.to_vec(), waits.to_vec())).collect()
+        };
+        assert_eq!(cut(&[1]), parts(&[(&[0, 1], &[]), (&[2, 3, 4], &[0])]));
+        assert_eq!(cut(&[3]), parts(&[(&[0, 1, 2, 3], &[]), (&[4], &[])]));
+        assert_eq!(cut(&[1, 2]), parts(&[(&[0], &[]), (&[1], &[0]), (&[2], &[0]), (&[3, 4], &[1, 2])]));
     }
 
     proptest! {
@@ -183,7 +211,8 @@ mod tests {
         #[test]
         fn partitions_order_nothing_that_was_not_ordered(
             graph in prop::collection::vec(
-                (prop::bool::weighted(0.25), prop::collection::vec(any::<prop::sample::Index>(), 0..4)), 1..30)
+                (prop::bool::weighted(0.25), prop::collection::vec(any::<prop::sample::Index>(), 0..4)), 1..30),
+            ends in prop::collection::vec(any::<prop::sample::Index>(), 0..4)
         ) {
             let graph: Vec<(bool, Vec<u32>)> = graph.into_iter().enumerate().map(|(node, (host, waits))| {
                 let mut waits: Vec<u32> = waits.into_iter().filter(|_| node > 0).map(|w| w.index(node) as u32).collect();
@@ -204,7 +233,10 @@ mod tests {
                 reach
             };
             let before = reach(&graph.iter().map(|(_, waits)| waits.clone()).collect::<Vec<_>>());
-            let partitions = partition(&flat(&graph)).unwrap();
+            let mut ends: Vec<u32> = ends.into_iter().map(|end| end.index(graph.len()) as u32).collect();
+            ends.sort_unstable();
+            ends.dedup();
+            let partitions = partition(&flat(&graph), &ends).unwrap();
             let part_before = reach(&partitions.iter().map(|p| p.waits.clone()).collect::<Vec<_>>());
             let mut of = vec![usize::MAX; graph.len()];
             for (index, partition) in partitions.iter().enumerate() {
@@ -213,6 +245,11 @@ mod tests {
                 for node in &partition.nodes {
                     prop_assert_eq!(of[*node as usize], usize::MAX);
                     of[*node as usize] = index;
+                }
+            }
+            for end in ends.iter().map(|end| *end as usize) {
+                for node in &partitions[of[end]].nodes {
+                    prop_assert!(*node as usize == end || before[end][*node as usize], "{} ends late", end);
                 }
             }
             for (a, (host_a, _)) in graph.iter().enumerate() {

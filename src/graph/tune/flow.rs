@@ -17,6 +17,7 @@ use crate::MakeError as _;
 use crate::command::{
     CommandKind, ControlFlow, ControlKind, ControlValue, GraphCommand, GraphPart, PreparedCommand, RunOn,
 };
+use crate::driver::DeviceKind;
 use crate::driver::event::Event;
 use crate::driver::run::Mode;
 use crate::driver::sequence::{NO_LABEL, Sequence};
@@ -28,7 +29,7 @@ use crate::graph::exec::options::Options;
 use crate::graph::plan::eligibility::{Candidate, Kind};
 use crate::graph::plan::unit::LONGEST_NS;
 use crate::memory::buffer::Requirement;
-use crate::program::{InterpreterProgram, TaskList};
+use crate::program::{FlowGroup, FlowLoad, InterpreterProgram, TaskList};
 use crate::{Context, Device, Error, ErrorKind, Event as AnyEvent, Queue, Result};
 
 /// What a launch should take at most.
@@ -41,8 +42,9 @@ const SHORT_NS: f64 = 20_000_000.0;
 const CAP_NS: f64 = 8000.0;
 /// Steps of a task, from which on a group runs it faster than a work-item.
 const SHARED_STEPS: f64 = 1024.0;
-/// What a task that jumps costs, in nanoseconds.
+/// What a task that jumps costs, in nanoseconds: on a CPU, and on a GPU, where the first work-item of a group runs it.
 const JUMP_NS: f64 = 10.0;
+const GPU_JUMP_NS: f64 = 200.0;
 /// Nodes that must run for an interpreter program to be worth its build.
 const FEW_RUNS: f64 = 64.0;
 /// How often loops are taken to run whose count nobody knows.
@@ -100,6 +102,7 @@ struct FlowOwner {
 struct Run {
     list: TaskList,
     program: Arc<InterpreterProgram>,
+    group: FlowGroup,
     next: u64,
     budget_ns: u64,
     began: Instant,
@@ -188,6 +191,7 @@ impl FlowSlot {
             cost_ns: 0.0,
             all_ns: 0.0,
             total_ns: 0.0,
+            jump_ns: if queue.device().kind() == DeviceKind::Gpu { GPU_JUMP_NS } else { JUMP_NS },
         };
         let mut candidates = survey.candidates.nodes.iter();
         if let Err(reason) = writer.control(tree, &mut candidates)? {
@@ -222,12 +226,9 @@ fn one_program(survey: &Survey, always: bool) -> Result<Arc<InterpreterProgram>,
         [] => return Err("there is no kernel".to_owned()),
         _ => return Err("its kernels are of several programs".to_owned()),
     };
-    if !program.has_flow() {
-        return Err("the interpreter for devices with wide groups has no jumps".to_owned());
-    }
     let kernels = candidates.nodes.iter().filter(|node| node.kind != Kind::Nothing);
     let (count, steps) = kernels.fold((0.0, 0.0), |(count, steps), node| (count + 1.0, steps + node.steps));
-    if !always && !program.is_serial() && steps > SHARED_STEPS * count {
+    if !always && program.has_idle_lanes() && steps > SHARED_STEPS * count {
         return Err("its nodes are faster when work-items run side by side".to_owned());
     }
     Ok(Arc::clone(program))
@@ -274,17 +275,9 @@ struct Writer<'t> {
     all_ns: f64,
     /// All that may run, each node as often as it may; infinite where nobody knows.
     total_ns: f64,
+    /// Of a task that jumps.
+    jump_ns: f64,
 }
-
-/// What a task does that needs nothing else.
-const PLAIN: FlowTask = FlowTask {
-    op: FlowOp::Jump,
-    target: 0,
-    value: FlowValue { address: 0, mask: 0, sign: 0 },
-    limit: u64::MAX,
-    constant: 0,
-    cost: 0,
-};
 
 impl<'t> Writer<'t> {
     fn here(&self) -> u64 {
@@ -292,8 +285,8 @@ impl<'t> Writer<'t> {
     }
 
     fn push(&mut self, task: FlowTask) -> usize {
-        self.cost_ns += JUMP_NS;
-        self.total_ns += JUMP_NS;
+        self.cost_ns += self.jump_ns;
+        self.total_ns += self.jump_ns;
         self.items.push(Item::Flow(task));
         self.items.len() - 1
     }
@@ -337,23 +330,15 @@ impl<'t> Writer<'t> {
         };
         match flow.kind {
             ControlKind::While | ControlKind::Repeat => {
-                let set = match flow.kind {
-                    ControlKind::While => FlowTask { op: FlowOp::Set, ..PLAIN },
-                    _ => FlowTask { op: FlowOp::Set, value, constant, limit: flow.max_iterations, ..PLAIN },
+                let (begin, again) = match flow.kind {
+                    ControlKind::While => (FlowOp::While, FlowOp::WhileAgain),
+                    _ => (FlowOp::Repeat, FlowOp::RepeatAgain),
                 };
-                let set = self.push(set);
+                let limit = flow.max_iterations;
+                let begin = self.push(FlowTask { op: begin, value, constant, limit, ..FlowTask::default() });
                 let around = std::mem::take(&mut self.cost_ns);
                 let before_ns = std::mem::take(&mut self.total_ns);
                 let head = self.here();
-                self.set_target(set, head);
-                let first = match flow.kind {
-                    ControlKind::While => {
-                        FlowTask { op: FlowOp::Test, value, limit: flow.max_iterations, ..PLAIN }
-                    }
-                    _ => FlowTask { op: FlowOp::Loop, ..PLAIN },
-                };
-                let first = self.push(first);
-                self.owners.extend([(set as u64, owner.clone()), (first as u64, owner)]);
                 for body in bodies {
                     if let Err(reason) = self.body(body, candidates)? {
                         return Ok(Err(reason));
@@ -362,10 +347,15 @@ impl<'t> Writer<'t> {
                 if self.cost_ns > LONGEST_NS {
                     return Ok(Err("an iteration takes too long for one launch".to_owned()));
                 }
-                let cost = (self.cost_ns + JUMP_NS).ceil() as u64;
-                self.push(FlowTask { target: head, cost, ..PLAIN });
+                let cost = (self.cost_ns + self.jump_ns).ceil() as u64;
+                let again =
+                    self.push(FlowTask { op: again, target: head, value, cost, ..FlowTask::default() });
                 let end = self.here();
-                self.set_target(first, end);
+                self.set_target(begin, end);
+                if let Some(Item::Flow(task)) = self.items.get_mut(begin) {
+                    task.again = again as u64;
+                }
+                self.owners.extend([(begin as u64, owner.clone()), (again as u64, owner)]);
                 self.all_ns += self.cost_ns;
                 self.cost_ns = around;
                 let is_known = flow.kind == ControlKind::Repeat && value == FlowValue::default();
@@ -376,7 +366,7 @@ impl<'t> Writer<'t> {
                 self.total_ns = before_ns + trips * self.total_ns;
             }
             ControlKind::If => {
-                let test = self.push(FlowTask { op: FlowOp::Test, value, ..PLAIN });
+                let test = self.push(FlowTask { op: FlowOp::If, value, ..FlowTask::default() });
                 let mut ends = Vec::new();
                 for (number, body) in bodies.iter().enumerate() {
                     if number == 1 {
@@ -386,15 +376,15 @@ impl<'t> Writer<'t> {
                     if let Err(reason) = self.body(body, candidates)? {
                         return Ok(Err(reason));
                     }
-                    ends.push(self.push(PLAIN));
+                    ends.push(self.push(FlowTask::default()));
                 }
                 let end = self.here();
                 ends.into_iter().for_each(|jump| self.set_target(jump, end));
             }
             ControlKind::Switch => {
                 let limit = bodies.len() as u64;
-                let switch = self.push(FlowTask { op: FlowOp::Switch, value, limit, ..PLAIN });
-                let jumps: Vec<usize> = bodies.iter().map(|_| self.push(PLAIN)).collect();
+                let switch = self.push(FlowTask { op: FlowOp::Switch, value, limit, ..FlowTask::default() });
+                let jumps: Vec<usize> = bodies.iter().map(|_| self.push(FlowTask::default())).collect();
                 let mut ends = vec![switch];
                 for (jump, body) in jumps.into_iter().zip(bodies) {
                     let begin = self.here();
@@ -402,7 +392,7 @@ impl<'t> Writer<'t> {
                     if let Err(reason) = self.body(body, candidates)? {
                         return Ok(Err(reason));
                     }
-                    ends.push(self.push(PLAIN));
+                    ends.push(self.push(FlowTask::default()));
                 }
                 let end = self.here();
                 ends.into_iter().for_each(|jump| self.set_target(jump, end));
@@ -442,6 +432,7 @@ impl<'t> Writer<'t> {
         let mut list = TaskList::new(self.items.len() + 1);
         let mut sequence = Sequence::new(self.queue.context().driver(), self.queue.device());
         let mut scratch = Vec::new();
+        let mut load = FlowLoad { tasks: 0, items: 0.0, is_straight: true, list: self.items.len() };
         for (index, item) in self.items.iter().enumerate() {
             match item {
                 Item::Task(origin, command) => {
@@ -449,6 +440,9 @@ impl<'t> Writer<'t> {
                     let draft = Draft::of(&program, command, self.queue, &mut scratch).map_err(named)?;
                     let Some(draft) = draft else { continue };
                     let kernel = program.layout().kernel(draft.record.kernel).ok_or_else(lost)?;
+                    load.tasks += 1;
+                    load.items += draft.record.global_size.iter().product::<u64>() as f64;
+                    load.is_straight &= kernel.is_straight;
                     let block = list.add_block(kernel);
                     list.write(block, &scratch)?;
                     list.set(index, &TaskRecord { arguments: block as u64, ..draft.record })?;
@@ -462,19 +456,20 @@ impl<'t> Writer<'t> {
         self.memory.iter().try_for_each(|memory| sequence.keep(memory))?;
         let is_short = self.total_ns <= SHORT_NS;
         let budget_ns = if is_short { u64::MAX } else { FIRST_BUDGET_NS };
-        let run = Run { list, program, next: 0, budget_ns, began: Instant::now() };
+        let group = program.flow_group(&load);
+        let run = Run { list, program, group, next: 0, budget_ns, began: Instant::now() };
         let run = Arc::new(Mutex::new(run));
         let walk = Arc::clone(&run);
         let step = Step::other(
             Vec::new(),
             Box::new(move |queue, after, _| {
                 let mut run = walk.lock();
-                let Run { list, program, next, budget_ns, began } = &mut *run;
+                let Run { list, program, group, next, budget_ns, began } = &mut *run;
                 if *next == 0 {
                     list.prepare(queue.context(), queue.device())?;
                 }
                 *began = Instant::now();
-                list.launch_flow(program, queue, [*next, *budget_ns], after)
+                list.launch_flow(program, queue, [*next, *budget_ns], *group, after)
             }),
         );
         sequence.push(step, &[], NO_LABEL)?;

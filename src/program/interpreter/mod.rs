@@ -33,6 +33,7 @@ pub(crate) use self::limits::GroupLimits;
 pub(crate) use self::slot::{InterpreterSlot, PendingProgram};
 pub(crate) use self::tasks::TaskList;
 use self::wide::WideGroups;
+pub(crate) use self::wide::{FlowGroup, FlowLoad};
 use super::attach;
 use super::build::{Builder, refused};
 use super::device::DeviceState;
@@ -157,14 +158,15 @@ impl InterpreterProgram {
         self.hidden.as_ref()
     }
 
-    /// Whether it runs lists with jumps, and a work-item runs small tasks as fast as a group does.
-    pub(crate) fn has_flow(&self) -> bool {
-        self.flow.is_some() && self.wide.is_none()
+    /// The group that runs a list with jumps.
+    pub(crate) fn flow_group(&self, load: &FlowLoad) -> FlowGroup {
+        let of = |wide: &WideGroups| wide.flow(load, self.limits.free_local_bytes + wide.local_bytes());
+        self.wide.as_ref().map_or(FlowGroup::ONE, of)
     }
 
-    /// Whether work-items of a group run one after the other.
-    pub(crate) fn is_serial(&self) -> bool {
-        self.serial_work_items
+    /// Whether a work-item runs lists with jumps alone, where work-items of a group would run side by side.
+    pub(crate) fn has_idle_lanes(&self) -> bool {
+        !self.serial_work_items && self.wide.is_none()
     }
 
     /// Runs a list with jumps, from a task on to an end, or until a budget is spent.
@@ -176,15 +178,21 @@ impl InterpreterProgram {
         queue: &Arc<Queue>,
         list: Span<'_>,
         range: [u64; 3],
+        group: FlowGroup,
         after: &[&Event],
     ) -> Result<Event> {
         let kernel = self.flow.as_ref();
         let kernel = kernel.ok_or_else(|| Error::bug("an interpreter program without jumps"))?;
         let [first, end, budget] = range.map(u64::to_ne_bytes);
         let arguments = [Arg::Memory(list), Arg::Value(&first), Arg::Value(&end), Arg::Value(&budget)];
-        let size = WorkSize { dimensions: 3, global: [1; 3], local: Some([1; 3]), offset: None };
+        let block = (group.block as u64).to_ne_bytes();
+        let of_group = [Arg::Local(group.local_bytes()), Arg::Value(&block)];
+        let of_group = of_group.into_iter().take(if self.wide.is_some() { 2 } else { 0 });
+        let arguments = arguments.into_iter().chain(of_group);
+        let local = [group.items, 1, 1];
+        let size = WorkSize { dimensions: 3, global: local, local: Some(local), offset: None };
         queue
-            .launch_using(&mut kernel.lock(), arguments.into_iter(), std::iter::empty(), &size, after)
+            .launch_using(&mut kernel.lock(), arguments, std::iter::empty(), &size, after)
             .map_err(|error| error.at("interpreter"))
     }
 

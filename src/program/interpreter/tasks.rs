@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use oclave_image::passes::interpreter::{FlowEnd, InterpreterKernel, LocalCopy, TaskRecord};
 
-use super::{InterpreterProgram, Segment, list_bytes};
+use super::{FlowGroup, InterpreterProgram, Segment, list_bytes};
 use crate::MakeError as _;
 use crate::driver::Device;
 use crate::driver::context::Context;
@@ -178,11 +178,12 @@ impl TaskList {
         program: &InterpreterProgram,
         queue: &Arc<Queue>,
         [first, budget]: [u64; 2],
+        group: FlowGroup,
         after: &[&Event],
     ) -> Result<Event> {
         let end = (self.count as u64).saturating_sub(1);
         let half = self.halves.get_mut(self.current).ok_or_else(not_prepared)?;
-        half.memory.launch(|list| program.launch_flow(queue, list, [first, end, budget], after))
+        half.memory.launch(|list| program.launch_flow(queue, list, [first, end, budget], group, after))
     }
 
     /// How the last launch with jumps has ended.

@@ -52,6 +52,36 @@ fn most_block(local_memory_bytes: u64) -> usize {
     (room.min(MOST_BLOCK) / LocalCopy::BLOCK).max(1) * LocalCopy::BLOCK
 }
 
+/// A list with jumps, as far as its group depends on it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FlowLoad {
+    /// Tasks of kernels, and work-items of all of them together.
+    pub(crate) tasks: usize,
+    pub(crate) items: f64,
+    pub(crate) is_straight: bool,
+    /// All tasks, those that jump included.
+    pub(crate) list: usize,
+}
+
+/// The group that runs a list with jumps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct FlowGroup {
+    /// Work-items.
+    pub(crate) items: usize,
+    /// Tasks that are copied at once; 0: none, one work-item runs all.
+    pub(crate) block: usize,
+}
+
+impl FlowGroup {
+    /// One work-item, which copies nothing.
+    pub(super) const ONE: Self = Self { items: 1, block: 0 };
+
+    /// Local memory of a launch.
+    pub(super) fn local_bytes(self) -> usize {
+        LocalCopy::FLOW_BYTES + (self.block + 1) * LocalCopy::BYTES
+    }
+}
+
 impl WideGroups {
     /// For a program whose groups have at most so many work-items.
     pub(super) fn new(layout: &InterpreterLayout, is_gpu: bool, most_items: usize, local_bytes: u64) -> Self {
@@ -95,6 +125,17 @@ impl WideGroups {
         let teams = (self.most_items / width).min(load.widest).max(1).next_power_of_two();
         let items = (width * teams).max(FEWEST_ITEMS).min(self.most_items);
         Shape::Teams { items, width }
+    }
+
+    /// How the kernel with jumps runs a list. `free_local_bytes` is what kernels leave of the local memory.
+    pub(super) fn flow(&self, load: &FlowLoad, free_local_bytes: u64) -> FlowGroup {
+        let mean = load.items / load.tasks.max(1) as f64;
+        let most = if load.is_straight { WIDEST_ABREAST } else { WIDEST_ALONE };
+        let items = (mean.ceil() as usize).clamp(1, most).next_power_of_two();
+        let items = items.max(NARROWEST_TEAM).min(self.most_items);
+        // One more is read, and not run.
+        let room = (free_local_bytes as usize).saturating_sub(LocalCopy::FLOW_BYTES) / LocalCopy::BYTES;
+        FlowGroup { items, block: load.list.min(room.saturating_sub(1)).max(1) }
     }
 
     /// Local memory of a launch: the copies of its block, and behind them what the arguments of its
@@ -147,6 +188,20 @@ mod tests {
         let straight = |items| Load { is_straight: true, ..load(items, 1) };
         assert_eq!([1.0, 900.0].map(|items| shape(&straight(items))), [(128, 32), (256, 256)]);
         assert_eq!([2, 4, 1000].map(|widest| shape(&load(1.0, widest))), [(128, 32), (128, 32), (1024, 32)]);
+    }
+
+    #[test]
+    fn groups_of_lists_with_jumps_are_as_large_as_tasks_and_copy_the_whole_list_if_it_fits() {
+        let of = |items: f64, list: usize| {
+            let load = FlowLoad { tasks: 10, items: items * 10.0, is_straight: false, list };
+            H100.flow(&load, 48 << 10)
+        };
+        assert_eq!(of(1.0, 12), FlowGroup { items: 32, block: 12 });
+        assert_eq!(of(100.0, 120), FlowGroup { items: 128, block: 120 });
+        let most = of(1e9, 1000);
+        assert_eq!(most.items, 512);
+        assert!(most.block < 1000 && most.local_bytes() <= 48 << 10, "{most:?}");
+        assert_eq!(H100.flow(&FlowLoad { tasks: 0, items: 0.0, is_straight: true, list: 3 }, 0).block, 1);
     }
 
     #[test]

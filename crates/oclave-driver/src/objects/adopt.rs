@@ -146,15 +146,16 @@ impl RawEvent {
         Ok(unsafe { Self::new(api, handle.into_raw()) })
     }
 
-    /// Whether its driver may not tell when it fails.
-    pub fn may_fail_silently(&self) -> Result<bool> {
+    /// Whether to ask it again and again, because its driver may not tell when it ends, or late.
+    pub fn needs_asking(&self) -> Result<bool> {
         let api = api()?;
         let context: cl_context = info::value(|size, value, ret| {
             // SAFETY: the event is alive; `value` has room for `size` bytes.
             unsafe { api.clGetEventInfo(self.raw(), CL_EVENT_CONTEXT, size, value, ret) }
         })?;
         let devices = devices_of(context)?;
-        Ok(devices.first().is_some_and(|device| device.driver_faults().has(Fault::Q8)))
+        let has = |fault| devices.first().is_some_and(|device| device.driver_faults().has(fault));
+        Ok(has(Fault::Q8) || has(Fault::Q71))
     }
 }
 

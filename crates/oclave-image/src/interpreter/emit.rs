@@ -199,6 +199,11 @@ impl<'a, 'm> Body<'a, 'm> {
         self.value(Op::InBoundsPtrAccessChain, ty, &[pointer, index])
     }
 
+    /// The block that is being written.
+    pub(super) fn block(&self) -> u32 {
+        self.block
+    }
+
     pub(super) fn label(&mut self, label: u32) {
         self.code.push(Op::Label, &[label]);
         self.block = label;

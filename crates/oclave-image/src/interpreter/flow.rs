@@ -8,38 +8,71 @@
 //!     task = next; next = task + 1
 //!     switch (task.kernel)
 //!         case k: as in `seq`
-//!         Jump:   next = task.target; spent += task.cost; if (spent > budget) stop, to go on there
-//!         Test:   if (the value is zero) next = task.target; else if (task.count == task.limit) fail; else task.count++
-//!         Set:    task.target.count = the value, or a constant; if it is more than task.limit, fail
-//!         Loop:   if (task.count == 0) next = task.target; else task.count--
-//!         Switch: next += the value; if it is not less than task.limit, next = task.target
+//!         Jump:        next = task.target
+//!         If:          if (the value is zero) next = task.target
+//!         Switch:      next += the value; if it is not less than task.limit, next = task.target
+//!         While:       if (the value is zero) next = task.target
+//!                      else if (task.limit == 0) fail
+//!                      else tasks[task.again].count = task.limit - 1
+//!         WhileAgain:  if (the value is not zero) { if (task.count == 0) fail; else again }
+//!         Repeat:      n = the value, or task.constant; if (n > task.limit) fail
+//!                      else if (n == 0) next = task.target; else tasks[task.again].count = n - 1
+//!         RepeatAgain: if (task.count != 0) again
+//! again: task.count--; next = task.target; spent += task.cost; if (spent > budget) stop, to go on there
 //! ```
+//! A loop has two tasks: the first one stands before its body, the second one behind it. So an iteration has one
+//! task besides those of the body.
+//!
 //! One work-item runs all of it. What it writes behind the last task says where it stopped
 //! ([`FlowEnd`]); the host launches it again from there. Counters are in the records, so that they
 //! survive that.
 //!
 //! A value is masked and shifted out of the aligned word of 8 bytes that it is a part of.
+//!
+//! # By a group
+//! For devices with [`wide_groups`](crate::DeviceTarget::wide_groups), the work-items of one group run each task
+//! together, as in `levels.rs`, with a barrier behind it. The kernel has two more parameters:
+//! - `local uchar *local`: [`LocalCopy::FLOW_BYTES`], and then the copies of a block of tasks, and room for one more
+//! - `ulong block`: how many tasks are copied at once
+//!
+//! The first work-item alone runs the tasks above. It leaves in local memory which task is next. The tasks of a
+//! block are copied when the walk gets to one that was not copied with the block before. A loop that fits into a
+//! block is copied once.
 
-use super::kernels::Writer;
-use super::layout::{InterpreterLayout, TaskRecord};
+use super::kernels::{Case, Task, TaskCopy, Writer};
+use super::layout::{InterpreterLayout, LocalCopy, TaskRecord};
+use super::levels::Place;
 use oclave_spirv::{Op, StorageClass};
 
 /// What a task does that is no kernel's.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum FlowOp {
     /// Goes on elsewhere.
+    #[default]
     Jump,
-    /// Goes on elsewhere if a value is zero; counts how often it is not.
-    Test,
-    /// Sets the counter of another task.
-    Set,
-    /// Goes on elsewhere if its counter is zero, or else counts down.
-    Loop,
+    /// Goes on elsewhere if a value is zero.
+    If,
     /// Skips as many tasks as a value says.
     Switch,
+    /// Begins a loop as long as a value is not zero.
+    While,
+    /// Its next iteration, if the value is not zero then.
+    WhileAgain,
+    /// Begins a loop of so many iterations.
+    Repeat,
+    /// Its next iteration, if there is one.
+    RepeatAgain,
 }
 
-pub(super) const OPS: [FlowOp; 5] = [FlowOp::Jump, FlowOp::Test, FlowOp::Set, FlowOp::Loop, FlowOp::Switch];
+pub(super) const OPS: [FlowOp; 7] = [
+    FlowOp::Jump,
+    FlowOp::If,
+    FlowOp::Switch,
+    FlowOp::While,
+    FlowOp::WhileAgain,
+    FlowOp::Repeat,
+    FlowOp::RepeatAgain,
+];
 
 /// A value in memory, as tasks look at it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -53,19 +86,21 @@ pub struct FlowValue {
 }
 
 /// A task that decides which one is next.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FlowTask {
     /// What it does.
     pub op: FlowOp,
-    /// The number of another task.
+    /// The number of the task to go to.
     pub target: u64,
     /// What it looks at.
     pub value: FlowValue,
-    /// See above.
+    /// Iterations that a loop has at most; of [`FlowOp::Switch`], how many tasks there are.
     pub limit: u64,
-    /// What [`FlowOp::Set`] sets where there is no value.
+    /// How many iterations [`FlowOp::Repeat`] begins where there is no value.
     pub constant: u64,
-    /// What [`FlowOp::Jump`] adds to what the launch has spent.
+    /// The number of the second task of the loop that this one begins.
+    pub again: u64,
+    /// What another iteration adds to what the launch has spent.
     pub cost: u64,
 }
 
@@ -105,6 +140,9 @@ const LIMIT: u64 = 6;
 const CONSTANT: u64 = 7;
 const COUNT: u64 = 8;
 const COST: u64 = 9;
+const AGAIN: u64 = 10;
+/// By how much the word at the address is shifted, in bits.
+const SHIFT: u64 = 11;
 
 impl InterpreterLayout {
     /// The words of a task that decides which one is next; `None` in a module without jumps.
@@ -115,12 +153,14 @@ impl InterpreterLayout {
         for (at, value) in [
             (0, u64::from(self.flow_tasks? + op)),
             (TARGET, task.target),
-            (ADDRESS, address),
+            (ADDRESS, address & !7),
+            (SHIFT, 8 * (address & 7)),
             (MASK, mask),
             (SIGN, sign),
             (LIMIT, task.limit),
             (CONSTANT, task.constant),
             (COST, task.cost),
+            (AGAIN, task.again),
         ] {
             if let Some(word) = words.get_mut(at as usize) {
                 *word = value;
@@ -130,7 +170,7 @@ impl InterpreterLayout {
     }
 }
 
-/// What the walk keeps in variables.
+/// What the walk keeps in variables, or in local memory.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Walk {
     list: u32,
@@ -141,7 +181,23 @@ pub(super) struct Walk {
     /// The task that is run, and its record.
     task: u32,
     record: u32,
+    /// Where a group runs it.
+    pub(super) by_group: Option<ByGroup>,
 }
+
+/// What the walk of a group has besides.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ByGroup {
+    /// Whether the work-item is the first one.
+    pub(super) is_first: u32,
+    /// The copy of the record: the same but for the counter.
+    copy: u32,
+}
+
+/// Words of local memory before the copies. The next task has two places, which take turns: a work-item may
+/// still look at one when the first work-item writes the other.
+const NEXT_IN_TURN: u64 = 0;
+const SPENT: u64 = 2;
 
 impl Writer<'_, '_> {
     /// The whole kernel. The parameters are the list, the first task, the end, and the budget; the
@@ -158,7 +214,7 @@ impl Writer<'_, '_> {
         let zero = self.body.constant(0);
         self.body.store(next, first, 8);
         self.body.store(spent, zero, 8);
-        let mut walk = Walk { list, end, budget, next, spent, task: 0, record: 0 };
+        let mut walk = Walk { list, end, budget, next, spent, task: 0, record: 0, by_group: None };
         self.stop_at(&walk, end, zero);
         let [head, exit] = [(); 2].map(|()| self.body.new.fresh_id());
         self.body.branch(head);
@@ -167,13 +223,122 @@ impl Writer<'_, '_> {
         walk.task = self.body.load(ulong, next, 8);
         let goes_on = self.body.less(walk.task, end);
         self.body.branch_unless(goes_on, exit);
-        let one = self.body.constant(1);
-        let following = self.body.add(walk.task, one);
-        self.body.store(next, following, 8);
+        self.set_following(&walk);
         walk.record = self.record(list, walk.task);
         run(self, walk.record, &walk);
         self.body.branch(head);
         self.body.label(exit);
+    }
+
+    /// The whole kernel for a group. The parameters are the list, the first task, the end, the budget, local
+    /// memory, and the tasks of a block.
+    pub(super) fn walk_in_group(
+        &mut self,
+        inputs: &[u32],
+        parameters: &[u32],
+        cases: &[Case],
+        structs: Vec<u32>,
+    ) {
+        let (&[list, first, end, budget, local, block], &[.., id, size]) = (parameters, inputs) else {
+            return;
+        };
+        let bytes = self.bytes();
+        self.base = self.body.value(Op::Bitcast, bytes, &[list]);
+        let all = self.lanes(id, size);
+        self.lanes = Some(all);
+        let (byte, words, ulong) = (self.body.new.int_type(8), self.words(), self.body.ulong());
+        let local_bytes = self.body.new.pointer_type(StorageClass::Workgroup, byte);
+        let state = self.cast(local_bytes, words, local);
+        let [spent_at, zero_words, state_bytes] =
+            [SPENT, NEXT_IN_TURN, LocalCopy::FLOW_BYTES as u64].map(|value| self.body.constant(value));
+        let spent = self.body.element(words, state, spent_at);
+        let slots = self.body.element(local_bytes, local, state_bytes);
+        let none = self.body.constant(0);
+        let is_first = self.body.equal(all.index, none);
+        let mut walk = Walk { list, end, budget, next: 0, spent, task: 0, record: 0, by_group: None };
+        let begun = self.body.new.fresh_id();
+        self.body.branch_unless(is_first, begun);
+        self.body.store(spent, none, 8);
+        self.stop_at(&walk, end, none);
+        self.body.branch(begun);
+        self.body.label(begun);
+
+        let one = self.body.constant(1);
+        let mut blocks = self.body.begin_loop(first, end, one);
+        self.body.uniform(blocks.goes_on);
+        let left = self.body.arithmetic(Op::ISub, end, blocks.index);
+        let tasks = self.body.minimum(block, left);
+        self.body.set_bits(32);
+        let [number, lanes, count] = [all.index, all.count, tasks].map(|wide| self.body.with_bits(32, wide));
+        self.narrow = Some((number, lanes));
+        let [zero, one] = [0, 1].map(|value| self.body.constant(value));
+        let place = Place { list, start: blocks.index, groups: one, slots };
+        self.copy_block(&place, zero, (number, lanes), (count, lanes));
+        self.barrier();
+
+        // As in `levels`, places of copies are in bytes, and the next head is loaded before it is used.
+        let slot_bytes = self.body.constant(LocalCopy::BYTES as u64);
+        let last = self.body.multiply(count, slot_bytes);
+        let uint = self.body.new.int_type(32);
+        let head = self.head(slots, zero);
+        let given =
+            [(uint, head[0]), (uint, head[1]), (uint, head[3]), (ulong, blocks.index), (ulong, zero_words)];
+        let mut round = self.body.begin_loop_with([zero, last, one], &given);
+        self.body.uniform(round.goes_on);
+        let [items, key, ahead, task, turn]: [u32; 5] = round.carried();
+        walk.next = self.body.element(words, state, turn);
+        let straight = self.body.add(round.index, slot_bytes);
+        let straight_head = self.head(slots, straight);
+        self.body.uniform(key);
+        let slot = self.slot(slots, round.index);
+        self.body.set_bits(64);
+        (walk.task, walk.record) = (task, self.record(list, task));
+        walk.by_group = Some(ByGroup { is_first, copy: slot });
+        self.flow = Some(walk);
+        let one = self.body.constant(1);
+        let following = self.body.add(task, one);
+        self.one(Task::Copy(TaskCopy { slot, key, items, ahead }), cases, structs);
+        self.barrier();
+
+        self.body.set_bits(32);
+        let first_key = self.body.constant(2 * cases.len() as u64);
+        let keys = self.body.constant(2 * OPS.len() as u64);
+        let over = self.body.arithmetic(Op::ISub, key, first_key);
+        let decides = self.body.less(over, keys);
+        self.body.uniform(decides);
+        let (before, after) = (self.body.block(), self.body.new.fresh_id());
+        self.body.branch_unless(decides, after);
+        let target = self.body.load(ulong, walk.next, 8);
+        self.body.set_bits(64);
+        let behind = self.body.arithmetic(Op::ISub, target, blocks.index);
+        let is_here = self.body.less(behind, tasks);
+        self.body.set_bits(32);
+        let behind = self.body.with_bits(32, behind);
+        let behind = self.body.multiply(behind, slot_bytes);
+        let jumped = self.body.value(Op::Select, uint, &[is_here, behind, last]);
+        let jumped_head = self.head(slots, jumped);
+        let jumped_at = self.body.block();
+        self.body.branch(after);
+        self.body.label(after);
+        let mut either =
+            |ty, straight, jumped| self.body.value(Op::Phi, ty, &[straight, before, jumped, jumped_at]);
+        let next = either(ulong, following, target);
+        let at = either(uint, straight, jumped);
+        let head = [0, 1, 3].map(|part| either(uint, straight_head[part], jumped_head[part]));
+        round.step = self.body.arithmetic(Op::ISub, at, round.index);
+        self.body.set_bits(64);
+        let turn = self.body.arithmetic(Op::ISub, one, turn);
+        round.give(&[head[0], head[1], head[2], next, turn]);
+        self.body.end_loop(&round);
+        blocks.step = self.body.arithmetic(Op::ISub, task, blocks.index);
+        self.body.end_loop(&blocks);
+    }
+
+    /// Says that the next task is the one behind.
+    pub(super) fn set_following(&mut self, walk: &Walk) {
+        let one = self.body.constant(1);
+        let following = self.body.add(walk.task, one);
+        self.body.store(walk.next, following, 8);
     }
 
     fn record(&mut self, list: u32, task: u32) -> u32 {
@@ -189,9 +354,22 @@ impl Writer<'_, '_> {
         self.set_word(place, 1, failed);
     }
 
-    fn word(&mut self, record: u32, at: u64) -> u32 {
+    /// A word of the task, which is not the counter.
+    fn word(&mut self, walk: &Walk, at: u64) -> u32 {
+        let (ty, record) = match walk.by_group {
+            Some(ByGroup { copy, .. }) => (self.words(), copy),
+            None => (self.list, walk.record),
+        };
+        self.load_word(ty, record, at)
+    }
+
+    fn counter(&mut self, walk: &Walk) -> u32 {
+        self.load_word(self.list, walk.record, COUNT)
+    }
+
+    fn load_word(&mut self, ty: u32, record: u32, at: u64) -> u32 {
         let index = self.body.constant(at);
-        let place = self.body.element(self.list, record, index);
+        let place = self.body.element(ty, record, index);
         let ulong = self.body.ulong();
         self.body.load(ulong, place, 8)
     }
@@ -203,22 +381,19 @@ impl Writer<'_, '_> {
     }
 
     fn go_to_target(&mut self, walk: &Walk) {
-        let target = self.word(walk.record, TARGET);
+        let target = self.word(walk, TARGET);
         self.body.store(walk.next, target, 8);
     }
 
     /// The value of a task, and whether it is negative.
     fn looked_at(&mut self, walk: &Walk) -> (u32, u32) {
-        let [seven, three] = [7, 3].map(|value| self.body.constant(value));
-        let address = self.word(walk.record, ADDRESS);
-        let within = self.body.arithmetic(Op::BitwiseAnd, address, seven);
-        let aligned = self.body.arithmetic(Op::ISub, address, within);
-        let pointer = self.body.value(Op::ConvertUToPtr, self.list, &[aligned]);
+        let address = self.word(walk, ADDRESS);
+        let shift = self.word(walk, SHIFT);
+        let pointer = self.body.value(Op::ConvertUToPtr, self.list, &[address]);
         let ulong = self.body.ulong();
         let word = self.body.load(ulong, pointer, 8);
-        let shift = self.body.arithmetic(Op::ShiftLeftLogical, within, three);
         let shifted = self.body.arithmetic(Op::ShiftRightLogical, word, shift);
-        let (mask, sign) = (self.word(walk.record, MASK), self.word(walk.record, SIGN));
+        let (mask, sign) = (self.word(walk, MASK), self.word(walk, SIGN));
         let value = self.body.arithmetic(Op::BitwiseAnd, shifted, mask);
         let negative = self.body.arithmetic(Op::BitwiseAnd, value, sign);
         (value, negative)
@@ -232,83 +407,70 @@ impl Writer<'_, '_> {
         self.body.store(walk.next, walk.end, 8);
     }
 
+    /// Has a counter say that so many iterations follow the one that begins.
+    fn begin_iterations(&mut self, walk: &Walk, count: u32) {
+        let one = self.body.constant(1);
+        let left = self.body.arithmetic(Op::ISub, count, one);
+        let again = self.word(walk, AGAIN);
+        let again = self.record(walk.list, again);
+        self.set_word(again, COUNT, left);
+    }
+
+    /// Begins another iteration, if a value is not zero; `None`: if the counter is not. A counter of zero is a
+    /// failure where there is a value.
+    ///
+    /// Everything is loaded at first, and the usual case has one branch: a GPU waits for each load and each branch.
+    fn again(&mut self, walk: &Walk, value: Option<u32>, done: u32) {
+        let [zero, one] = [0, 1].map(|value| self.body.constant(value));
+        let (ulong, bool) = (self.body.ulong(), self.body.new.bool_type());
+        let [other, leaves, fails, stops] = [(); 4].map(|()| self.body.new.fresh_id());
+        let count = self.counter(walk);
+        let (target, cost) = (self.word(walk, TARGET), self.word(walk, COST));
+        let spent = self.body.load(ulong, walk.spent, 8);
+        let spent = self.body.add(spent, cost);
+        let left = self.body.arithmetic(Op::ISub, count, one);
+        let is_over = self.body.less(walk.budget, spent);
+        let within = self.body.value(Op::LogicalNot, bool, &[is_over]);
+        let counts = self.body.less(zero, count);
+        let goes_on = value.map_or(counts, |value| self.body.less(zero, value));
+        let both = self.body.value(Op::LogicalAnd, bool, &[goes_on, counts]);
+        let usual = self.body.value(Op::LogicalAnd, bool, &[both, within]);
+        self.body.branch_unless(usual, other);
+        self.set_word(walk.record, COUNT, left);
+        self.body.store(walk.next, target, 8);
+        self.body.store(walk.spent, spent, 8);
+        self.body.branch(done);
+        self.body.label(other);
+        self.body.push(Op::BranchConditional, &[goes_on, leaves, done]);
+        self.body.label(leaves);
+        self.body.push(Op::BranchConditional, &[counts, stops, fails]);
+        self.body.label(stops);
+        self.set_word(walk.record, COUNT, left);
+        self.stop_at(walk, target, zero);
+        self.body.store(walk.next, walk.end, 8);
+        self.body.branch(done);
+        self.body.label(fails);
+        self.fail(walk);
+        self.body.branch(done);
+    }
+
     /// Writes what a task does that is no kernel's, and goes on at `done`.
     pub(super) fn flow_op(&mut self, op: FlowOp, walk: &Walk, done: u32) {
         let [zero, one] = [0, 1].map(|value| self.body.constant(value));
         let ulong = self.body.ulong();
+        let [leave, fails] = [(); 2].map(|()| self.body.new.fresh_id());
         match op {
-            FlowOp::Jump => {
-                self.go_to_target(walk);
-                let spent = self.body.load(ulong, walk.spent, 8);
-                let cost = self.word(walk.record, COST);
-                let spent = self.body.add(spent, cost);
-                self.body.store(walk.spent, spent, 8);
-                let is_over = self.body.less(walk.budget, spent);
-                self.body.branch_unless(is_over, done);
-                let target = self.word(walk.record, TARGET);
-                self.stop_at(walk, target, zero);
-                self.body.store(walk.next, walk.end, 8);
-            }
-            FlowOp::Test => {
-                let [count, leave] = [(); 2].map(|()| self.body.new.fresh_id());
+            FlowOp::Jump => self.go_to_target(walk),
+            FlowOp::If => {
                 let (value, _) = self.looked_at(walk);
-                let goes_on = self.body.less(zero, value);
-                self.body.push(Op::BranchConditional, &[goes_on, count, leave]);
-                self.body.label(leave);
-                self.go_to_target(walk);
-                self.body.branch(done);
-                self.body.label(count);
-                let (count, limit) = (self.word(walk.record, COUNT), self.word(walk.record, LIMIT));
-                let fails = self.body.new.fresh_id();
-                let may = self.body.less(count, limit);
-                self.body.branch_unless(may, fails);
-                let count = self.body.add(count, one);
-                self.set_word(walk.record, COUNT, count);
-                self.body.branch(done);
-                self.body.label(fails);
-                self.fail(walk);
-            }
-            FlowOp::Set => {
-                let [from_memory, constant, set] = [(); 3].map(|()| self.body.new.fresh_id());
-                let address = self.word(walk.record, ADDRESS);
-                let has = self.body.less(zero, address);
-                // By way of the record itself.
-                self.body.push(Op::BranchConditional, &[has, from_memory, constant]);
-                self.body.label(from_memory);
-                let (value, negative) = self.looked_at(walk);
-                let is_negative = self.body.less(zero, negative);
-                let value = self.body.value(Op::Select, ulong, &[is_negative, zero, value]);
-                self.set_word(walk.record, COUNT, value);
-                self.body.branch(set);
-                self.body.label(constant);
-                let value = self.word(walk.record, CONSTANT);
-                self.set_word(walk.record, COUNT, value);
-                self.body.branch(set);
-                self.body.label(set);
-                let (value, limit) = (self.word(walk.record, COUNT), self.word(walk.record, LIMIT));
-                let target = self.word(walk.record, TARGET);
-                let target = self.record(walk.list, target);
-                self.set_word(target, COUNT, value);
-                let fails = self.body.less(limit, value);
-                self.body.branch_unless(fails, done);
-                self.fail(walk);
-            }
-            FlowOp::Loop => {
-                let leave = self.body.new.fresh_id();
-                let count = self.word(walk.record, COUNT);
-                let goes_on = self.body.less(zero, count);
-                self.body.branch_unless(goes_on, leave);
-                let count = self.body.arithmetic(Op::ISub, count, one);
-                self.set_word(walk.record, COUNT, count);
-                self.body.branch(done);
-                self.body.label(leave);
+                let is_zero = self.body.equal(value, zero);
+                self.body.branch_unless(is_zero, done);
                 self.go_to_target(walk);
             }
             FlowOp::Switch => {
-                let leave = self.body.new.fresh_id();
                 let (value, negative) = self.looked_at(walk);
                 let is_negative = self.body.less(zero, negative);
-                let limit = self.word(walk.record, LIMIT);
+                let limit = self.word(walk, LIMIT);
                 let value = self.body.value(Op::Select, ulong, &[is_negative, limit, value]);
                 let is_one = self.body.less(value, limit);
                 self.body.branch_unless(is_one, leave);
@@ -318,6 +480,57 @@ impl Writer<'_, '_> {
                 self.body.branch(done);
                 self.body.label(leave);
                 self.go_to_target(walk);
+            }
+            FlowOp::While => {
+                let (value, _) = self.looked_at(walk);
+                let goes_on = self.body.less(zero, value);
+                self.body.branch_unless(goes_on, leave);
+                let limit = self.word(walk, LIMIT);
+                let may = self.body.less(zero, limit);
+                self.body.branch_unless(may, fails);
+                self.begin_iterations(walk, limit);
+                self.body.branch(done);
+                self.body.label(leave);
+                self.go_to_target(walk);
+                self.body.branch(done);
+                self.body.label(fails);
+                self.fail(walk);
+            }
+            FlowOp::WhileAgain => {
+                let (value, _) = self.looked_at(walk);
+                return self.again(walk, Some(value), done);
+            }
+            FlowOp::RepeatAgain => return self.again(walk, None, done),
+            FlowOp::Repeat => {
+                let [from_memory, constant, count, some] = [(); 4].map(|()| self.body.new.fresh_id());
+                let address = self.word(walk, ADDRESS);
+                let has = self.body.less(zero, address);
+                // By way of the record itself.
+                self.body.push(Op::BranchConditional, &[has, from_memory, constant]);
+                self.body.label(from_memory);
+                let (value, negative) = self.looked_at(walk);
+                let is_negative = self.body.less(zero, negative);
+                let value = self.body.value(Op::Select, ulong, &[is_negative, zero, value]);
+                self.set_word(walk.record, COUNT, value);
+                self.body.branch(count);
+                self.body.label(constant);
+                let value = self.word(walk, CONSTANT);
+                self.set_word(walk.record, COUNT, value);
+                self.body.branch(count);
+                self.body.label(count);
+                let (value, limit) = (self.counter(walk), self.word(walk, LIMIT));
+                let fails_at = self.body.less(limit, value);
+                self.body.push(Op::BranchConditional, &[fails_at, fails, some]);
+                self.body.label(some);
+                let is_some = self.body.less(zero, value);
+                self.body.branch_unless(is_some, leave);
+                self.begin_iterations(walk, value);
+                self.body.branch(done);
+                self.body.label(leave);
+                self.go_to_target(walk);
+                self.body.branch(done);
+                self.body.label(fails);
+                self.fail(walk);
             }
         }
         self.body.branch(done);
@@ -347,17 +560,11 @@ mod tests {
 
     #[test]
     fn modules_without_jumps_have_no_such_tasks() {
-        let task = FlowTask {
-            op: FlowOp::Loop,
-            target: 9,
-            value: FlowValue::default(),
-            limit: 5,
-            constant: 4,
-            cost: 3,
-        };
+        let value = FlowValue { address: 68, ..FlowValue::default() };
+        let task = FlowTask { op: FlowOp::While, target: 9, value, limit: 5, constant: 4, again: 7, cost: 3 };
         let mut layout = InterpreterLayout::default();
         assert_eq!(layout.flow(&task), None);
         layout.flow_tasks = Some(20);
-        assert_eq!(layout.flow(&task), Some([23, 0, 9, 0, 0, 0, 5, 4, 0, 3, 0, 0, 0, 0, 0, 0]));
+        assert_eq!(layout.flow(&task), Some([23, 0, 9, 64, 0, 0, 5, 4, 0, 3, 7, 32, 0, 0, 0, 0]));
     }
 }

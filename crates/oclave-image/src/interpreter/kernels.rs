@@ -76,6 +76,8 @@ pub(super) enum Mode {
     Levels,
     /// By one work-item, with jumps: see `flow.rs`.
     Flow,
+    /// The same by the work-items of a group.
+    FlowInGroup,
     /// By one work-item.
     Seq,
     /// By the work-items of a group, side by side.
@@ -113,15 +115,15 @@ pub(super) fn add(
     let function = new.fresh_id();
     let ulong = new.int_type(64);
     let list = new.pointer_type(StorageClass::CrossWorkgroup, ulong);
+    let byte = new.int_type(8);
+    let local = new.pointer_type(StorageClass::Workgroup, byte);
     let mut parameters = vec![list, ulong, ulong];
-    if mode == Mode::Flow {
-        parameters.push(ulong);
-    } else if mode != Mode::Seq {
-        let byte = new.int_type(8);
-        parameters.push(new.pointer_type(StorageClass::Workgroup, byte));
-    }
-    if mode == Mode::Levels {
-        parameters.extend([ulong, ulong]);
+    match mode {
+        Mode::Seq => {}
+        Mode::Flow => parameters.push(ulong),
+        Mode::FlowInGroup => parameters.extend([ulong, local, ulong]),
+        Mode::Levels => parameters.extend([local, ulong, ulong]),
+        Mode::Wi | Mode::WiInTurn => parameters.push(local),
     }
     let mut structs: Vec<u32> = cases.iter().filter(|case| mode.runs(case)).flat_map(struct_types).collect();
     if mode == Mode::Flow {
@@ -133,7 +135,7 @@ pub(super) fn add(
         mode,
         list,
         base: 0,
-        local: parameters.get(3).copied().filter(|_| mode != Mode::Flow),
+        local: parameters.get(3).copied().filter(|_| !mode.has_jumps()),
         flow: None,
         lanes: None,
         narrow: None,
@@ -143,6 +145,7 @@ pub(super) fn add(
     writer.body.says_uniform = says_uniform;
     match mode {
         Mode::Levels => writer.levels(&inputs, &parameters, cases, structs),
+        Mode::FlowInGroup => writer.walk_in_group(&inputs, &parameters, cases, structs),
         Mode::Flow => {
             let variables = structs.split_off(structs.len().saturating_sub(2));
             if let &[next, spent] = variables.as_slice() {
@@ -173,7 +176,7 @@ pub(super) fn add(
         let size = [function, ExecutionMode::LocalSize as u32, 1, 1, 1];
         new.push_in(Section::ExecutionModes, Op::ExecutionMode, &size);
     }
-    if mode == Mode::Levels {
+    if matches!(mode, Mode::Levels | Mode::FlowInGroup) {
         // Compilers that give a work-item too many registers make large groups impossible.
         let size = [function, ExecutionMode::LocalSizeHint as u32, MOST_ITEMS, 1, 1];
         new.push_in(Section::ExecutionModes, Op::ExecutionMode, &size);
@@ -193,7 +196,11 @@ impl Case {
 
 impl Mode {
     fn runs(self, case: &Case) -> bool {
-        !self.is_one_item() || !case.needs_groups
+        !(self.is_one_item() || self.has_jumps()) || !case.needs_groups
+    }
+
+    fn has_jumps(self) -> bool {
+        matches!(self, Self::Flow | Self::FlowInGroup)
     }
 
     fn is_one_item(self) -> bool {
@@ -230,7 +237,7 @@ pub(super) struct Writer<'a, 'm> {
     /// The launch's local memory for arguments.
     pub(super) local: Option<u32>,
     /// What the kernel with jumps keeps.
-    flow: Option<Walk>,
+    pub(super) flow: Option<Walk>,
     /// Those that share a task; `None` where one work-item runs it.
     pub(super) lanes: Option<Lanes>,
     /// Their number and how many they are, in 32 bits, for tasks that run as one row.
@@ -311,12 +318,15 @@ impl Writer<'_, '_> {
                 // the library's own tasks are another switch.
                 let others = self.body.new.fresh_id();
                 let mut switches = [vec![copy.key, others], vec![copy.key, done]];
-                for (number, (case, (label, divided))) in all() {
+                for (number, (case, (label, divided))) in all().filter(|(_, (case, _))| runs(case)) {
                     let [_, own] = &mut switches;
                     let keys = [2 * number, *label, 2 * number + 1, divided.unwrap_or(*label)];
                     if case.is_own { own.extend(keys) } else { switches[0].extend(keys) }
                 }
-                let [switch, own] = switches;
+                let [switch, mut own] = switches;
+                for (number, label) in (cases.len() as u32..).zip(&flow) {
+                    own.extend([2 * number, *label, 2 * number + 1, *label]);
+                }
                 self.body.push(Op::Switch, &switch);
                 self.body.label(others);
                 self.body.push(Op::Switch, &own);
@@ -340,6 +350,10 @@ impl Writer<'_, '_> {
         for (op, label) in OPS.into_iter().zip(flow) {
             if let Some(walk) = self.flow {
                 self.body.label(label);
+                if let Some(group) = walk.by_group {
+                    self.body.branch_unless(group.is_first, done);
+                    self.set_following(&walk);
+                }
                 self.flow_op(op, &walk, done);
             }
         }

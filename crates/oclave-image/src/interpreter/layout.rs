@@ -184,6 +184,8 @@ impl LocalCopy {
     pub const BLOCK: usize = 8;
     /// Bytes that are read from where the arguments of a task begin, however many it has.
     pub const READ_BYTES: usize = 64;
+    /// Bytes of local memory before the copies of the kernel with jumps.
+    pub const FLOW_BYTES: usize = 32;
 }
 
 /// Fields of a record by their place, in words of 64 bits.

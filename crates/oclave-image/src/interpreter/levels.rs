@@ -43,13 +43,13 @@ const ABREAST: u64 = 4;
 const KERNEL_BITS: u64 = 32;
 
 /// The tasks of the group.
-struct Place {
-    list: u32,
+pub(super) struct Place {
+    pub(super) list: u32,
     /// The group's first task, and every how manieth is its own.
-    start: u32,
-    groups: u32,
+    pub(super) start: u32,
+    pub(super) groups: u32,
     /// The copies, in local memory.
-    slots: u32,
+    pub(super) slots: u32,
 }
 
 impl Writer<'_, '_> {
@@ -139,7 +139,7 @@ impl Writer<'_, '_> {
     }
 
     /// Copies the tasks of a block, one by each work-item.
-    fn copy_block(
+    pub(super) fn copy_block(
         &mut self,
         place: &Place,
         base: u32,
@@ -220,7 +220,7 @@ impl Writer<'_, '_> {
     }
 
     /// What stands at the end of a copy.
-    fn head(&mut self, slots: u32, at: u32) -> [u32; 4] {
+    pub(super) fn head(&mut self, slots: u32, at: u32) -> [u32; 4] {
         let slot = self.slot(slots, at);
         let (place, ty) = self.head_place(slot);
         let head = self.body.load(ty, place, 16);
@@ -240,7 +240,7 @@ impl Writer<'_, '_> {
     }
 
     /// The copy that begins at a byte.
-    fn slot(&mut self, slots: u32, at: u32) -> u32 {
+    pub(super) fn slot(&mut self, slots: u32, at: u32) -> u32 {
         let byte = self.body.new.int_type(8);
         let bytes = self.body.new.pointer_type(StorageClass::Workgroup, byte);
         let words = self.words();

@@ -311,7 +311,8 @@ fn write(
     }
     let inputs = kernels::inputs(&mut new);
     let mut abreast = BTreeSet::new();
-    let flow = has_flow.then_some((INTERPRETER_FLOW, Mode::Flow));
+    let flow = if wi == Mode::Levels { Mode::FlowInGroup } else { Mode::Flow };
+    let flow = has_flow.then_some((INTERPRETER_FLOW, flow));
     for kernel in [(INTERPRETER_SEQ, Mode::Seq), (INTERPRETER_WI, wi)].into_iter().chain(flow) {
         abreast.extend(kernels::add(&mut new, kernel, inputs, &cases, &modes, says_uniform));
     }

@@ -283,11 +283,14 @@ impl Event {
     }
 
     /// Calls `then` when the command has ended; see [`RawEvent::when_ended`]. What cannot be flushed
-    /// may stay queued for ever, and nobody would be called.
+    /// may stay queued for ever, and nobody would be called. Gives `then` back also where the driver would call late.
     pub fn when_ended(&self, then: Then) -> Result<(), Then> {
         let Ok(raw) = self.raw() else { return Err(then) };
         if let Err(error) = self.one().queue.flush_once() {
             self.one().queue.context().keep_error(error);
+            return Err(then);
+        }
+        if self.one().queue.context().driver_faults().has(Fault::Q71) {
             return Err(then);
         }
         raw.when_ended(then)
