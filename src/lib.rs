@@ -153,9 +153,9 @@ pub use bytemuck;
 pub use half;
 
 pub use command::{
-    Advice, Command, Contents, ControlInteger, ControlScalar, CopyFrom, CopyTo, Count, Handler, KernelCall,
-    KernelLocal, KernelPointer, KernelPointerMut, KernelValue, Local, Memory, NativeKernel, RawArgument,
-    TaskResult,
+    Advice, Command, Contents, ControlInteger, ControlScalar, CopyFrom, CopyTo, Count, Fold, FoldScalar,
+    Handler, KernelCall, KernelLocal, KernelPointer, KernelPointerMut, KernelValue, Local, Memory,
+    NativeKernel, RawArgument, TaskResult,
 };
 pub use context::{Context, ContextBuilder};
 pub use device_global::{BundleGlobal, DeviceGlobal, Elements, GlobalElement, GlobalSlice, host_access};
@@ -169,10 +169,10 @@ pub use driver::{
 };
 pub use event::{Event, EventFuture, EventStatus, Profiling};
 pub use graph::{
-    Body, BoundGraph, Detail, DynamicCommandGroup, DynamicParameter, DynamicParameters, DynamicValue,
-    ExecutableGraph, ExternalEvent, Finalizer, Graph, GraphBuilder, GraphSource, GraphSupport, Node,
-    NodeBuilder, NodeSource, NodeTimes, NodeType, NotInterpreted, OutsideSource, PartitionInfo, QueueState,
-    RecordingGuard, ReplayStrategy, SegmentInfo, Timeline, Waits,
+    Arena, Body, BoundGraph, Detail, DynamicCommandGroup, DynamicParameter, DynamicParameters, DynamicValue,
+    ExecutableGraph, ExternalEvent, Finalizer, Graph, GraphAllocation, GraphBuilder, GraphMemory,
+    GraphSource, GraphSupport, Node, NodeBuilder, NodeSource, NodeTimes, NodeType, NotInterpreted,
+    OutsideSource, PartitionInfo, QueueState, RecordingGuard, ReplayStrategy, SegmentInfo, Timeline, Waits,
 };
 pub use handles::Handles;
 pub use if_device::{NotRun, Ran, if_device, if_host};

@@ -22,6 +22,7 @@ pub(crate) use describe::control::{
     ControlBody, ControlFlow, ControlKind, ControlValue, Scalar, SealedCount,
 };
 pub use describe::control::{ControlInteger, ControlScalar, Count};
+pub use describe::fold::{Fold, FoldScalar};
 pub(crate) use describe::follow::Follows;
 pub(crate) use describe::graph::{GraphCommand, RunOn};
 pub use describe::handler::Handler;

@@ -26,6 +26,7 @@ pub use shape::Shape;
 pub use usm::{HostAddressable, UsmKind, UsmSlice, kind};
 
 use crate::MakeError as _;
+pub(crate) use crate::driver::usm::{DEFAULT_ALIGNMENT, Reserved};
 use crate::{Error, ErrorKind, Result};
 
 /// A vector of `len` zeroes, or an error when the host has no room for it.

@@ -12,7 +12,7 @@ use bytemuck::Pod;
 use super::{Region, bounds};
 use crate::MakeError as _;
 use crate::driver::native::UsmHandle;
-use crate::driver::usm::{Allocation, Kind};
+use crate::driver::usm::{Allocation, Kind, Reserved};
 use crate::{Context, Device, Error, ErrorKind, Result};
 
 /// The kinds of USM, as types.
@@ -84,12 +84,7 @@ pub struct UsmSlice<T, K = kind::DeviceOnly> {
 
 impl<T: Pod, K: UsmKind> UsmSlice<T, K> {
     pub(crate) fn new(context: &Context, device: Option<&Device>, len: usize) -> Result<Self> {
-        let Some(size_bytes) = len.checked_mul(size_of::<T>()) else {
-            return Err(Error::new(
-                ErrorKind::MemoryAllocation,
-                format!("{len} elements of {} bytes are more than can be addressed", size_of::<T>()),
-            ));
-        };
+        let size_bytes = bytes_of::<T>(len)?;
         let allocation = Allocation::new(context.driver(), device, K::KIND, size_bytes, align_of::<T>())?;
         Ok(Self { region: Region::whole(allocation), len, ty: PhantomData })
     }
@@ -152,6 +147,30 @@ impl<T: Pod, K: UsmKind> UsmSlice<T, K> {
     }
 }
 
+impl<T: Pod> UsmSlice<T, kind::DeviceOnly> {
+    /// Device memory that a graph has while it runs.
+    pub(crate) fn reserve(
+        context: &Context,
+        device: &Device,
+        stands_for: Reserved,
+        len: usize,
+    ) -> Result<Self> {
+        let size_bytes = bytes_of::<T>(len)?;
+        let allocation =
+            Allocation::reserve(context.driver(), device, stands_for, size_bytes, align_of::<T>())?;
+        Ok(Self { region: Region::whole(allocation), len, ty: PhantomData })
+    }
+}
+
+fn bytes_of<T>(len: usize) -> Result<usize> {
+    len.checked_mul(size_of::<T>()).ok_or_else(|| {
+        Error::new(
+            ErrorKind::MemoryAllocation,
+            format!("{len} elements of {} bytes are more than can be addressed", size_of::<T>()),
+        )
+    })
+}
+
 impl<T, K: UsmKind> UsmSlice<T, K> {
     /// How many elements.
     pub fn len(&self) -> usize {
@@ -169,7 +188,8 @@ impl<T, K: UsmKind> UsmSlice<T, K> {
         self.len * size_of::<T>()
     }
 
-    /// The address of the first element, good as long as the memory lives.
+    /// The address of the first element, good as long as the memory lives. That of [memory of a
+    /// graph](crate::Graph::alloc) is nobody's.
     pub fn native(&self) -> *mut c_void {
         self.region.tail().address()
     }

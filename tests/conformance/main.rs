@@ -13,12 +13,14 @@ mod support;
 
 mod device_globals;
 mod device_globals_host;
+mod folds;
 mod foreign_async;
 mod foreign_events;
 mod foreign_names;
 mod foreign_nodes;
 mod foreign_tracing;
 mod foreign_waits;
+mod graph_arenas;
 mod graph_buffer_runs;
 mod graph_buffers;
 mod graph_build;
@@ -67,7 +69,21 @@ fn every_line_of_the_scenario_list_is_well_formed() {
         assert!(
             matches!(
                 parts.next(),
-                Some("G" | "CF" | "DG" | "VF" | "ID" | "IMG" | "PRT" | "ASY" | "LBL" | "EXT" | "TRC" | "RK")
+                Some(
+                    "G" | "CF"
+                        | "GM"
+                        | "FLD"
+                        | "DG"
+                        | "VF"
+                        | "ID"
+                        | "IMG"
+                        | "PRT"
+                        | "ASY"
+                        | "LBL"
+                        | "EXT"
+                        | "TRC"
+                        | "RK"
+                )
             ),
             "unknown group in {line:?}"
         );
@@ -82,6 +98,8 @@ fn every_line_of_the_scenario_list_is_well_formed() {
             "graphs",
             "graph-update",
             "control-flow",
+            "graph-memory",
+            "reductions",
             "images",
             "printf",
             "foreign",

@@ -8,6 +8,7 @@ use oclave_image::Access;
 use super::argument::{Argument, RawArgument, Value};
 use super::parameter::{Binding, Given, Parameter, newest_of};
 use super::passed::{KernelLocal, KernelPointer, KernelPointerMut, KernelValue};
+use super::place::Place;
 use crate::images::{KernelImage, KernelSampler};
 use crate::memory::buffer::Requirement;
 use crate::program::{CallTarget, SpecValue};
@@ -251,6 +252,14 @@ impl KernelCall {
                 .filter(|length| length.memory == index)
                 .for_each(|length| length.follow(&mut self.arguments));
         }
+    }
+
+    /// The places that its pointers point to.
+    pub(super) fn places_mut(&mut self) -> impl Iterator<Item = &mut Place> {
+        self.arguments.iter_mut().filter_map(|argument| match argument {
+            Argument::Pointer(pointer) => Some(pointer.place_mut()),
+            _ => None,
+        })
     }
 
     /// Gives all arguments that follow a parameter its value.

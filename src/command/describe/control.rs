@@ -12,6 +12,7 @@ use super::parameter::{Binding, Parameter, newest_of};
 use super::place::{CopyFrom, Place};
 use crate::MakeError as _;
 use crate::memory::buffer::Requirement;
+use crate::memory::{Region, Reserved};
 use crate::{Context, Device, Error, Queue, Result};
 
 /// How often a loop runs its body at most, if nothing else is said.
@@ -60,6 +61,9 @@ pub(crate) trait ControlBody: Any + fmt::Debug + Send + Sync {
 
     /// What its commands do to parts of buffers.
     fn requirements(&self) -> Vec<Arc<Requirement>>;
+
+    /// The memory of graphs that its commands use, with what stands for it.
+    fn memory(&self) -> Vec<(Reserved, Region)>;
 
     /// Whether it is this graph, or has it as a body.
     fn contains(&self, graph: u64) -> bool;

@@ -5,8 +5,9 @@
 //! argument.rs   arguments of kernels; parameter.rs values of graphs that they follow
 //! passed.rs     what can be passed for a parameter; call.rs a kernel with its arguments
 //! task.rs, native.rs, graph.rs, outside.rs   other things that commands do; control.rs loops and conditions
+//! fold.rs       reductions and scans
 //! command.rs    Command; handler.rs in SYCL's form; name.rs what it is called
-//! compare.rs    how two commands differ; follow.rs what of them follows parameters
+//! compare.rs    how two commands differ; follow.rs what of them follows parameters; memory.rs the memory of graphs in them
 //! ```
 
 pub(super) mod argument;
@@ -14,9 +15,11 @@ pub(super) mod call;
 pub(super) mod command;
 pub(super) mod compare;
 pub(super) mod control;
+pub(super) mod fold;
 pub(super) mod follow;
 pub(super) mod graph;
 pub(super) mod handler;
+mod memory;
 pub(super) mod name;
 pub(super) mod native;
 pub(super) mod outside;

@@ -10,6 +10,8 @@ pub(crate) struct Options {
     pub(crate) profiling: bool,
     pub(crate) strategy: ReplayStrategy,
     pub(crate) wait_for_interpreter: bool,
+    /// What memory of the graph is filled with before its first use.
+    pub(crate) poison: Option<u8>,
 }
 
 /// How the device's part of a graph is put on queues.

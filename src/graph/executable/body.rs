@@ -6,6 +6,7 @@ use super::handle::ExecutableGraph;
 use crate::command::{CommandKind, ControlBody, ControlFlow, GraphCommand};
 use crate::graph::model::control::{alone, frozen, sealed};
 use crate::memory::buffer::Requirement;
+use crate::memory::{Region, Reserved};
 use crate::{Context, Device, Queue, Result};
 
 #[allow(private_interfaces, reason = "of a sealed trait")]
@@ -23,6 +24,11 @@ impl ControlBody for ExecutableGraph {
 
     fn requirements(&self) -> Vec<Arc<Requirement>> {
         self.prepared().requirements.clone()
+    }
+
+    fn memory(&self) -> Vec<(Reserved, Region)> {
+        let own = ExecutableGraph::commands(self);
+        own.iter().flat_map(|command| command.all_graph_memory()).collect()
     }
 
     fn contains(&self, _: u64) -> bool {

@@ -10,6 +10,7 @@ use super::node_events::of_another_graph;
 use crate::MakeError as _;
 use crate::graph::exec::options::{Options, ReplayStrategy};
 use crate::graph::model::graph::Graph;
+use crate::graph::plan::memory::Memory;
 use crate::{Handles, Node, Result, trace};
 
 /// Properties of an executable graph to be made (sections 7.5.3 and 7.5.4); from
@@ -35,6 +36,17 @@ impl Finalizer<'_> {
     /// end, [`ExecutableGraph::timeline`] node by node. It makes them slower.
     pub fn profiling(mut self) -> Self {
         self.options.profiling = true;
+        self
+    }
+
+    /// Fills [memory of the graph](Graph::alloc) with a byte in front of its first use, in each replay.
+    /// It is for tests: code that reads memory which nobody wrote finds this byte in the place of
+    /// what an earlier replay left there.
+    ///
+    /// A byte of `0xff` makes floating-point numbers that are no number. Bodies of loops do the same
+    /// in each iteration. Sub-graphs do what they were finalized with.
+    pub fn poison(mut self, byte: u8) -> Self {
+        self.options.poison = Some(byte);
         self
     }
 
@@ -88,7 +100,7 @@ impl Finalizer<'_> {
             let ends: Vec<u32> = self.ends.iter().map(|node| node.id().number()).collect();
             let frozen = inner.freeze()?;
             let graph = frozen.graph;
-            ExecutableGraph::new(frozen, self.options, &ends)
+            ExecutableGraph::new(frozen, self.options, Memory::default(), &ends)
                 .map_err(|error| error.at(format!("graph {graph}")))
         })
     }

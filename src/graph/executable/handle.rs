@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::awaited::Awaited;
 use super::layout::Layout;
+use super::memory;
 use super::names::Names;
 use super::prepared::Prepared;
 use crate::MakeError as _;
@@ -20,7 +21,9 @@ use crate::graph::exec::options::{Options, ReplayStrategy};
 use crate::graph::model::control::GraphBody;
 use crate::graph::model::dynamics::{Changes, Dynamics};
 use crate::graph::model::snapshot::{External, Frozen};
+use crate::graph::plan::commands::Commands;
 use crate::graph::plan::flatten::SubGraph;
+use crate::graph::plan::memory::Memory;
 use crate::graph::plan::partition::Partition;
 use crate::memory::buffer::Requirement;
 use crate::{Context, Device, Error, Event, Graph, Node, Result};
@@ -78,7 +81,13 @@ pub(in crate::graph) struct Inner {
 }
 
 impl ExecutableGraph {
-    pub(in crate::graph) fn new(frozen: Frozen, options: Options, ends: &[u32]) -> Result<Self> {
+    /// `around`: memory of graphs that it is a body of.
+    pub(in crate::graph) fn new(
+        frozen: Frozen,
+        options: Options,
+        around: Memory,
+        ends: &[u32],
+    ) -> Result<Self> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let (changes, seen) = frozen.changes.clone();
         if options.strategy == ReplayStrategy::CommandBuffer {
@@ -89,7 +98,11 @@ impl ExecutableGraph {
             let sub = subs.get(&node).ok_or_else(|| no_sub_graph(node))?;
             Ok(SubGraph { flat: &sub.layout().flat, commands: sub.commands() })
         };
-        let (mut layout, commands) = Layout::new(&frozen, options, ends, sub_graph)?;
+        let mut inside: Vec<_> = subs.iter().collect();
+        inside.sort_by_key(|(node, _)| **node);
+        let inside = inside.into_iter().flat_map(|(_, sub)| sub.layout().owners.iter().copied());
+        let owners = [frozen.graph].into_iter().chain(inside).collect();
+        let (mut layout, commands) = Layout::new(&frozen, options, owners, ends, sub_graph)?;
         layout.names = Names::new(&frozen, &layout.flat, |node| {
             let sub = subs.get(&node)?.layout();
             Some((&sub.flat, &sub.names))
@@ -98,8 +111,12 @@ impl ExecutableGraph {
             let inside = sub.layout().externals.iter().cloned();
             layout.externals.extend(inside.map(|external| External { node: *node as u32, ..external }));
         }
-        let bodies = bodies(&layout, &commands)?;
-        let prepared = Prepared::new(&layout, commands, frozen, requirements(&bodies))?;
+        let (plan, memory) =
+            memory::allocate(&layout.queue, (&layout.flat, &layout.owners), &commands, around)?;
+        let bodies = bodies(&layout, &commands, &memory)?;
+        let commands = Commands::new(commands, memory)
+            .map_err(|(node, error)| error.at(format!("node {}", layout.flat.origin(node))))?;
+        let prepared = Prepared::new(&layout, commands, plan, frozen, requirements(&bodies))?;
         let graph = Self(Arc::new(Inner {
             id: NEXT.fetch_add(1, Ordering::Relaxed),
             layout,
@@ -171,9 +188,9 @@ impl ExecutableGraph {
         self.layout().options.updatable
     }
 
-    /// The commands of all nodes, as they are now.
+    /// The commands of all nodes, as they are now; with what stands for memory of graphs.
     pub(in crate::graph) fn commands(&self) -> Vec<Arc<CommandKind>> {
-        let mut all = self.prepared().commands.to_vec();
+        let mut all = self.prepared().commands.all_unlocated();
         let layout = self.layout();
         for (partition, bodies) in
             layout.partitions.iter().zip(self.bodies()).filter(|(_, bodies)| !bodies.is_empty())
@@ -294,7 +311,11 @@ impl fmt::Debug for Inner {
 }
 
 /// The bodies of loops and conditions, by partition.
-fn bodies(layout: &Layout, commands: &[Arc<CommandKind>]) -> Result<Vec<Vec<ExecutableGraph>>> {
+fn bodies(
+    layout: &Layout,
+    commands: &[Arc<CommandKind>],
+    memory: &Memory,
+) -> Result<Vec<Vec<ExecutableGraph>>> {
     let bodies = |partition: &Partition| {
         let node = partition.nodes.first().copied().filter(|_| partition.host);
         let command = node.and_then(|node| Some((node, commands.get(node as usize)?)));
@@ -302,7 +323,10 @@ fn bodies(layout: &Layout, commands: &[Arc<CommandKind>]) -> Result<Vec<Vec<Exec
         else {
             return Ok(Vec::new());
         };
-        let bodies = flow.bodies.iter().map(|body| executable(body, layout)).collect::<Result<Vec<_>>>();
+        let used: Vec<_> = flow.bodies.iter().flat_map(|body| body.memory()).map(|(key, _)| key).collect();
+        let bodies =
+            flow.bodies.iter().map(|body| executable(body, layout, memory.only(used.iter().copied())));
+        let bodies = bodies.collect::<Result<Vec<_>>>();
         bodies
             .map_err(|error| error.at(format!("{} node {}", flow.name(), layout.flat.origin(node as usize))))
     };
@@ -315,7 +339,7 @@ fn requirements(bodies: &[Vec<ExecutableGraph>]) -> Vec<Arc<Requirement>> {
 }
 
 /// A body as an executable graph of its own.
-fn executable(body: &Arc<dyn ControlBody>, layout: &Layout) -> Result<ExecutableGraph> {
+fn executable(body: &Arc<dyn ControlBody>, layout: &Layout, around: Memory) -> Result<ExecutableGraph> {
     let (queue, options) = (&layout.queue, layout.options);
     let any = Arc::clone(body) as Arc<dyn Any + Send + Sync>;
     if let Some(body) = any.downcast_ref::<GraphBody>() {
@@ -324,7 +348,7 @@ fn executable(body: &Arc<dyn ControlBody>, layout: &Layout) -> Result<Executable
         if !frozen.externals.is_empty() {
             return Err(body.graph.at(waits_outside()));
         }
-        return ExecutableGraph::new(frozen, options, &[]).map_err(|error| body.graph.at(error));
+        return ExecutableGraph::new(frozen, options, around, &[]).map_err(|error| body.graph.at(error));
     }
     let graph = Graph::builder(queue.context(), queue.device()).allow_device_globals().build()?;
     if let Some(body) = any.downcast_ref::<ExecutableGraph>() {
@@ -333,7 +357,7 @@ fn executable(body: &Arc<dyn ControlBody>, layout: &Layout) -> Result<Executable
         }
         graph.add(Command::graph(body))?;
     }
-    ExecutableGraph::new(graph.inner().freeze()?, options, &[])
+    ExecutableGraph::new(graph.inner().freeze()?, options, around, &[])
 }
 
 fn waits_outside() -> Error {

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::memory;
 use super::names::Names;
 use crate::MakeError as _;
 use crate::command::CommandKind;
@@ -18,6 +19,8 @@ use crate::{Error, Queue, Result};
 pub(in crate::graph) struct Layout {
     /// The number of the graph that it was made from.
     pub(in crate::graph) graph: u64,
+    /// The numbers of the graphs whose memory it has: its own, and those of its sub-graphs.
+    pub(in crate::graph) owners: Vec<u64>,
     /// For commands to be prepared with; of the context and device. All executables share it.
     pub(in crate::graph) queue: Queue,
     pub(in crate::graph) options: Options,
@@ -36,11 +39,18 @@ impl Layout {
     pub(in crate::graph) fn new<'s>(
         frozen: &Frozen,
         options: Options,
+        owners: Vec<u64>,
         ends: &[u32],
         sub_graph: impl Fn(usize) -> Result<SubGraph<'s>>,
     ) -> Result<(Self, Vec<Arc<CommandKind>>)> {
         let queue = Queue::internal(&frozen.context, &frozen.device)?;
-        let (flat, commands) = flatten(frozen, sub_graph)?;
+        let (mut flat, mut commands) = flatten(frozen, sub_graph)?;
+        if let Some(byte) = options.poison {
+            let fills = memory::fills(frozen.graph, &commands, byte);
+            if !fills.is_empty() {
+                (flat, commands) = flat.with_commands_before(commands, fills)?;
+            }
+        }
         let mut places = Vec::with_capacity(ends.len());
         for node in ends {
             let missing = || Error::bug(format!("node {node} of a graph is not in the flat graph"));
@@ -55,6 +65,7 @@ impl Layout {
         let ends = ends.collect();
         let layout = Self {
             graph: frozen.graph,
+            owners,
             queue,
             options,
             flat,

@@ -4,6 +4,7 @@
 //! handle.rs     ExecutableGraph; what its handles share, and the order of the locks
 //! layout.rs     what of it never changes; names.rs what its nodes are called
 //! prepared.rs   what of it changes: one value behind one lock; part.rs a partition of it
+//! memory.rs     the memory of graphs, allocated once for each executable
 //! versions.rs   what deferred submissions must not see
 //! finalizer.rs  how a graph becomes executable
 //! submit.rs     how it is submitted; command.rs as a command; bound.rs with events from outside
@@ -19,6 +20,7 @@ mod control;
 pub(super) mod finalizer;
 pub(super) mod handle;
 pub(super) mod layout;
+mod memory;
 pub(super) mod names;
 mod node_events;
 pub(super) mod part;

@@ -11,6 +11,7 @@ use crate::driver::mutable::Patches;
 use crate::graph::exec::prepare::{Location, Steps};
 use crate::graph::model::snapshot::Frozen;
 use crate::graph::plan::commands::Commands;
+use crate::graph::plan::memory::MemoryPlan;
 use crate::graph::tune::flow::FlowSlot;
 use crate::graph::tune::tuned::{Retune, TunedPart};
 use crate::memory::buffer::{self, Requirement};
@@ -19,6 +20,8 @@ use crate::memory::buffer::{self, Requirement};
 pub(in crate::graph) struct Prepared {
     /// By node of the flat graph.
     pub(in crate::graph) commands: Commands,
+    /// Where memory of the graph lies.
+    pub(in crate::graph) memory: MemoryPlan,
     /// By node of the flat graph: what it was prepared as.
     pub(in crate::graph) locations: Vec<Option<Location>>,
     /// By partition; `None` for host tasks.
@@ -54,11 +57,11 @@ impl Prepared {
     /// Prepares commands.
     pub(in crate::graph) fn new(
         layout: &Layout,
-        all: Vec<Arc<CommandKind>>,
+        commands: Commands,
+        memory: MemoryPlan,
         frozen: Frozen,
         of_bodies: Vec<Arc<Requirement>>,
     ) -> Result<Self> {
-        let commands = Commands::new(all);
         let mut locations = vec![None; layout.flat.len()];
         let mut parts = Vec::with_capacity(layout.partitions.len());
         for (index, partition) in layout.partitions.iter().enumerate() {
@@ -73,6 +76,7 @@ impl Prepared {
         let patches = Patches::default();
         Ok(Self {
             commands,
+            memory,
             locations,
             parts,
             flows,

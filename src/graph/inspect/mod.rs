@@ -3,6 +3,7 @@
 pub(super) mod dot;
 mod executable;
 pub(super) mod measured;
+pub(super) mod memory;
 pub(super) mod partitions;
 pub(super) mod segments;
 pub(super) mod support;

@@ -14,6 +14,7 @@ use crate::command::{
 };
 use crate::graph::model::snapshot::Frozen;
 use crate::memory::buffer::Requirement;
+use crate::memory::{Region, Reserved};
 use crate::{Context, Device, Error, Queue, Result};
 
 pub(in crate::graph) mod sealed {
@@ -90,6 +91,15 @@ impl ControlBody for GraphBody {
         commands.iter().flat_map(|command| command.requirements()).collect()
     }
 
+    fn memory(&self) -> Vec<(Reserved, Region)> {
+        let mut state = self.graph.state();
+        state.follow_all();
+        let commands = state.dag.ids().filter_map(|node| state.dag.payload(node));
+        let commands: Vec<Arc<CommandKind>> = commands.map(|data| Arc::clone(&data.command)).collect();
+        drop(state);
+        commands.iter().flat_map(|command| command.all_graph_memory()).collect()
+    }
+
     fn contains(&self, graph: u64) -> bool {
         if self.graph.id() == graph {
             return true;
@@ -134,6 +144,10 @@ impl ControlBody for NoBody {
     }
 
     fn requirements(&self) -> Vec<Arc<Requirement>> {
+        Vec::new()
+    }
+
+    fn memory(&self) -> Vec<(Reserved, Region)> {
         Vec::new()
     }
 

@@ -170,6 +170,14 @@ fn of(argument: &Argument) -> String {
 fn at(place: &Place) -> String {
     match place {
         Place::Null => "null".to_owned(),
+        Place::Usm(region) if region.allocation().reserved().is_some() => {
+            format!(
+                "{:?}, {} of them from {}",
+                region.allocation(),
+                region.size_bytes(),
+                region.offset_bytes()
+            )
+        }
         Place::Usm(region) => format!("{:#x}, {} bytes", region.address(), region.size_bytes()),
         Place::Block(block) => {
             format!("{:#x}, {} bytes in rows", block.region.address(), block.rows.size_bytes())

@@ -6,6 +6,7 @@
 //! insert.rs           command → node: checks, edges from events, buffers (hazards.rs) and queues (tracks.rs)
 //! record.rs           queues that give their commands to a graph
 //! control.rs          loops and conditions, and their bodies
+//! memory.rs           memory of graphs
 //! dynamics.rs         what a graph knows of parameters and command groups
 //! snapshot.rs         a graph as it is at one moment
 //! describe.rs         what a node does: its type, and in words
@@ -20,6 +21,7 @@ pub(super) mod external;
 pub(super) mod graph;
 pub(super) mod hazards;
 pub(super) mod insert;
+pub(super) mod memory;
 pub(super) mod node;
 pub(super) mod record;
 pub(super) mod snapshot;

@@ -235,7 +235,7 @@ impl NodeOwner for GraphInner {
 }
 
 /// The graph that a queue records to.
-fn recorded_to(queue: &Queue) -> Option<Arc<GraphInner>> {
+pub(super) fn recorded_to(queue: &Queue) -> Option<Arc<GraphInner>> {
     queue.recording().recorder()?.any().downcast().ok()
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use super::describe::title;
 use super::dynamics::{Dynamics, GroupId, Owner};
@@ -24,6 +24,8 @@ pub(crate) struct GraphInner {
     pub(super) options: Options,
     /// Handles of the graph itself. Nodes and events do not count.
     pub(super) users: AtomicUsize,
+    /// How often memory of the graph was asked for.
+    pub(super) allocations: AtomicU32,
     state: Mutex<State>,
 }
 
@@ -85,6 +87,7 @@ impl GraphInner {
             device,
             options,
             users: AtomicUsize::new(0),
+            allocations: AtomicU32::new(0),
             state: Mutex::new(state),
         }
     }

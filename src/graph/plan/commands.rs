@@ -8,55 +8,96 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use crate::NdRange;
+use super::memory::Memory;
 use crate::command::{Argument, Binding, CommandKind, Follows, Parameter, Value, newest_of};
+use crate::{NdRange, Result};
 
 /// The commands of a flat graph, by node.
-pub(in crate::graph) struct Commands(Vec<FlatCommand>);
+pub(in crate::graph) struct Commands {
+    all: Vec<FlatCommand>,
+    memory: Memory,
+}
 
 struct FlatCommand {
     command: Arc<CommandKind>,
+    /// With the memory that the memory of graphs in it stands for.
+    located: Option<Arc<CommandKind>>,
     follows: Follows,
     /// Arguments that have other values than in the command, by number.
     values: Box<[(u32, Value)]>,
 }
 
 impl Commands {
-    pub(in crate::graph) fn new(commands: Vec<Arc<CommandKind>>) -> Self {
-        Self(commands.into_iter().map(FlatCommand::new).collect())
+    /// Commands with the memory of graphs that they use.
+    ///
+    /// # Errors
+    /// With the place of the command that uses other memory of graphs.
+    pub(in crate::graph) fn new(
+        commands: Vec<Arc<CommandKind>>,
+        memory: Memory,
+    ) -> Result<Self, (usize, crate::Error)> {
+        let new = |(at, command): (usize, Arc<CommandKind>)| {
+            let located = memory.locate(&command).map_err(|error| (at, error))?;
+            Ok(FlatCommand::new(command, located))
+        };
+        let all = commands.into_iter().enumerate().map(new).collect::<Result<_, _>>()?;
+        Ok(Self { all, memory })
     }
 
-    /// The command of a node.
+    /// The memory of graphs that the commands may use.
+    pub(in crate::graph) fn memory(&self) -> &Memory {
+        &self.memory
+    }
+
+    /// The command of a node, with memory that is there.
     pub(in crate::graph) fn get(&self, node: usize) -> Option<Cow<'_, Arc<CommandKind>>> {
-        let FlatCommand { command, values, .. } = self.0.get(node)?;
-        if values.is_empty() {
-            return Some(Cow::Borrowed(command));
+        let own = self.all.get(node)?;
+        Some(own.with_values(own.located.as_ref().unwrap_or(&own.command)))
+    }
+
+    /// The command of a node, as it is in the graph.
+    pub(in crate::graph) fn unlocated(&self, node: usize) -> Option<Cow<'_, Arc<CommandKind>>> {
+        let own = self.all.get(node)?;
+        Some(own.with_values(&own.command))
+    }
+
+    /// A command for a node, with memory that is there.
+    ///
+    /// # Errors
+    /// As [`Memory::locate`].
+    pub(in crate::graph) fn locate(&self, command: &Arc<CommandKind>) -> Result<Arc<CommandKind>> {
+        // Commands that use such memory are refused when they run.
+        if self.memory.is_empty() {
+            return Ok(Arc::clone(command));
         }
-        let mut own = CommandKind::clone(command);
-        values.iter().for_each(|(argument, value)| own.set_value(*argument as usize, value.bytes()));
-        Some(Cow::Owned(Arc::new(own)))
+        Ok(self.memory.locate(command)?.unwrap_or_else(|| Arc::clone(command)))
     }
 
     /// The range of a node that is a kernel.
     pub(in crate::graph) fn range(&self, node: usize) -> Option<&NdRange> {
-        self.0.get(node)?.command.range()
+        self.all.get(node)?.command.range()
     }
 
-    /// All of them.
+    /// All of them, with memory that is there.
     pub(in crate::graph) fn to_vec(&self) -> Vec<Arc<CommandKind>> {
-        (0..self.0.len()).filter_map(|node| self.get(node)).map(Cow::into_owned).collect()
+        (0..self.all.len()).filter_map(|node| self.get(node)).map(Cow::into_owned).collect()
+    }
+
+    /// All of them, as they are in the graph.
+    pub(in crate::graph) fn all_unlocated(&self) -> Vec<Arc<CommandKind>> {
+        (0..self.all.len()).filter_map(|node| self.unlocated(node)).map(Cow::into_owned).collect()
     }
 
     /// What of a node may have changed if this is its command in the graph; `None`: anything.
     pub(in crate::graph) fn shares(&self, node: usize, command: &Arc<CommandKind>) -> Option<Follows> {
-        let own = self.0.get(node)?;
+        let own = self.all.get(node)?;
         Arc::ptr_eq(&own.command, command).then_some(own.follows)
     }
 
     /// Gives the arguments of a node that follow parameters the values that these have now. All of
     /// them are [values](Follows::Values).
     pub(in crate::graph) fn follow(&mut self, node: usize, reader: &mut Reader) {
-        let Some(FlatCommand { command, values, .. }) = self.0.get_mut(node) else { return };
+        let Some(FlatCommand { command, values, .. }) = self.all.get_mut(node) else { return };
         let bindings = command.bindings();
         if values.is_empty() {
             *values = values_of(command, bindings);
@@ -72,20 +113,24 @@ impl Commands {
     /// The values that differ from those in the command that the node shares with the graph, by
     /// number of the argument.
     pub(in crate::graph) fn values(&self, node: usize) -> &[(u32, Value)] {
-        self.0.get(node).map_or(&[], |own| &own.values)
+        self.all.get(node).map_or(&[], |own| &own.values)
     }
 
     /// Gives a kernel the arguments and the range of another command of it. Gives the command
     /// before if it was replaced. A command whose parameters are values is shared with the graph
     /// from now on. Any other is changed where it is.
     pub(in crate::graph) fn patch(&mut self, node: usize, to: &Arc<CommandKind>) -> Option<Arc<CommandKind>> {
-        if to.follows() == Follows::Values {
+        if to.follows() == Follows::Values || self.is_located(node) || to.graph_memory().next().is_some() {
             return self.replace(node, Arc::clone(to));
         }
-        let own = self.0.get_mut(node)?;
+        let own = self.all.get_mut(node)?;
         own.values = Box::default();
         Arc::make_mut(&mut own.command).patch(to);
         None
+    }
+
+    fn is_located(&self, node: usize) -> bool {
+        self.all.get(node).is_some_and(|own| own.located.is_some())
     }
 
     /// Puts another command in the place of one, and gives the one before.
@@ -94,14 +139,25 @@ impl Commands {
         node: usize,
         command: Arc<CommandKind>,
     ) -> Option<Arc<CommandKind>> {
-        let own = self.0.get_mut(node)?;
-        Some(std::mem::replace(own, FlatCommand::new(command)).command)
+        let own = self.all.get_mut(node)?;
+        // It was located before, to be checked.
+        let located = if self.memory.is_empty() { None } else { self.memory.locate(&command).ok().flatten() };
+        Some(std::mem::replace(own, FlatCommand::new(command, located)).command)
     }
 }
 
 impl FlatCommand {
-    fn new(command: Arc<CommandKind>) -> Self {
-        Self { follows: command.follows(), command, values: Box::default() }
+    fn new(command: Arc<CommandKind>, located: Option<Arc<CommandKind>>) -> Self {
+        Self { follows: command.follows(), command, located, values: Box::default() }
+    }
+
+    fn with_values<'a>(&self, command: &'a Arc<CommandKind>) -> Cow<'a, Arc<CommandKind>> {
+        if self.values.is_empty() {
+            return Cow::Borrowed(command);
+        }
+        let mut own = CommandKind::clone(command);
+        self.values.iter().for_each(|(argument, value)| own.set_value(*argument as usize, value.bytes()));
+        Cow::Owned(Arc::new(own))
     }
 }
 
@@ -167,7 +223,7 @@ mod tests {
         let number = |n: u32| Argument::Value(Value::new(&n));
         let parameter = Arc::new(Parameter::new(0, number(2)));
         let shared = kernel(&parameter);
-        let mut commands = Commands::new(vec![Arc::clone(&shared)]);
+        let mut commands = Commands::new(vec![Arc::clone(&shared)], Memory::default()).ok().unwrap();
         assert!(commands.values(0).is_empty());
         parameter.set(number(3));
         assert_eq!(value(&commands.get(0).unwrap()), 2_u32.to_ne_bytes());

@@ -139,6 +139,47 @@ impl Flat {
         }
     }
 
+    /// The same nodes, with further commands, each before the nodes that it comes with. These are in rising order. A
+    /// command waits for what the first of them waits for.
+    pub(in crate::graph) fn with_commands_before(
+        self,
+        commands: Vec<Arc<CommandKind>>,
+        before: Vec<(Arc<CommandKind>, Vec<u32>)>,
+    ) -> Result<(Self, Vec<Arc<CommandKind>>)> {
+        let mut new = Self { inside: self.inside, ..Self::default() };
+        let mut all = Vec::with_capacity(commands.len() + before.len());
+        let mut at_first: HashMap<u32, Vec<(Arc<CommandKind>, Vec<u32>)>> = HashMap::new();
+        for (command, nodes) in before {
+            if let Some(first) = nodes.first() {
+                at_first.entry(*first).or_default().push((command, nodes));
+            }
+        }
+        let mut more: HashMap<u32, Vec<u32>> = HashMap::new();
+        let mut moved: Vec<u32> = Vec::with_capacity(commands.len());
+        let missing = || Error::bug("a node of a flat graph waits for one behind it");
+        for (index, command) in (0_u32..).zip(commands) {
+            let origin = self.nodes.get(index as usize).map_or(u32::MAX, |node| node.origin);
+            let waits = self
+                .waits
+                .of(index)
+                .iter()
+                .map(|wait| moved.get(*wait as usize).copied().ok_or_else(missing));
+            let mut waits: Vec<u32> = waits.collect::<Result<_>>()?;
+            for (command, nodes) in at_first.remove(&index).into_iter().flatten() {
+                let id = new.push(command, origin, &waits, &mut all)?;
+                nodes.into_iter().for_each(|node| more.entry(node).or_default().push(id));
+            }
+            waits.extend(more.remove(&index).into_iter().flatten());
+            waits.sort_unstable();
+            moved.push(new.push(command, origin, &waits, &mut all)?);
+        }
+        let place = |node: &u32| moved.get(*node as usize).copied().ok_or_else(missing);
+        new.exits = self.exits.iter().map(place).collect::<Result<_>>()?;
+        let sub_graphs = self.sub_graphs.iter().map(|(node, first)| Ok((*node, place(first)?)));
+        new.sub_graphs = sub_graphs.collect::<Result<_>>()?;
+        Ok((new, all))
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.nodes.len()
     }

@@ -2,6 +2,7 @@
 //! (`sycl_ext_oneapi_graph`, section 7.5.2).
 
 use std::borrow::Borrow;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::compare;
@@ -42,7 +43,10 @@ struct Follower {
 /// A command of the flat graph that is replaced.
 struct Change {
     node: usize,
+    /// As it is in the graph.
     command: Arc<CommandKind>,
+    /// With memory that is there.
+    located: Arc<CommandKind>,
     /// `None`: a host task, for which nothing was prepared, as submissions take it from the
     /// command.
     partition: Option<u32>,
@@ -208,13 +212,22 @@ impl ExecutableGraph {
         let turn = self.turn();
         let mut all = Vec::new();
         let mut open = vec![(self.clone(), frozen)];
+        // Graphs of this, by those that they are updated with.
+        let mut owners = HashMap::new();
         // All are compared before any is changed.
         while let Some((graph, source)) = open.pop() {
             let subs = compare::sub_graphs(&source)?;
             let prepared = graph.prepared();
             let Some(target) = &prepared.frozen else { continue };
             let found = compare::whole(target, &graph, &prepared.commands, &source, &subs);
-            let (changes, bodies) = found.map_err(|error| graph.at(error))?;
+            let (mut changes, bodies) = found.map_err(|error| graph.at(error))?;
+            owners.extend(compare::owners(target, &graph, &source, &subs)?);
+            for (node, command) in &mut changes {
+                let translated = prepared.commands.memory().translate(command, &owners);
+                let named =
+                    |error: Error| graph.at(error.at(format!("node {}", graph.layout().flat.origin(*node))));
+                *command = translated.map_err(named)?;
+            }
             drop(prepared);
             open.extend(bodies);
             all.push((graph, changes));
@@ -316,7 +329,38 @@ fn commit(prepared: &mut Prepared, layout: &Layout, chosen: Chosen) -> Result<Ve
             Err(error) => return Err(error.at(format!("node {}", layout.flat.origin(node)))),
         }
     }
+    check_memory(prepared, layout, &checked.changes)?;
     apply(prepared, layout, checked, followers)
+}
+
+/// Refuses changes that let memory of the graph live at the same time as other memory in its place.
+fn check_memory(prepared: &mut Prepared, layout: &Layout, changes: &[Change]) -> Result<()> {
+    let plan = &prepared.memory;
+    if plan.requests.is_empty() {
+        return Ok(());
+    }
+    let mut uses = Vec::new();
+    for Change { node, command, .. } in changes {
+        for (key, _) in command.graph_memory() {
+            let request = plan.requests.iter().find(|request| request.key == key);
+            if request.is_some_and(|request| request.nodes.binary_search(&(*node as u32)).is_err()) {
+                uses.push((key, *node as u32));
+            }
+        }
+    }
+    let Some((key, node)) = uses.first().copied() else { return Ok(()) };
+    match plan.with_uses(layout.flat.len(), |node| layout.flat.waits(node as usize), &uses) {
+        Some(new) => {
+            prepared.memory = new;
+            Ok(())
+        }
+        None => Err(Error::invalid(format!(
+            "it is to use memory {} of the graph, and other memory may be in the same place then",
+            key.number
+        ))
+        .remedy("finalize the graph again, or let the node use the memory before the graph is finalized")
+        .at(format!("node {}", layout.flat.origin(node as usize)))),
+    }
 }
 
 /// Checks and prepares a change; `None` when the command is what it was. Adds the index space that
@@ -329,6 +373,8 @@ fn check(
 ) -> Result<Option<Change>> {
     let Prepared { commands, locations, .. } = prepared;
     let current = commands.get(node).ok_or_else(|| Error::bug("the node has no command"))?;
+    let unlocated = command;
+    let command = commands.locate(&unlocated)?;
     if Arc::ptr_eq(&current, &command) {
         return Ok(None);
     }
@@ -367,7 +413,7 @@ fn check(
         Some(Steps::One(step)) => Fit::Replace { step: *step as usize, new: Box::new(command.step(queue)?) },
     };
     let partition = location.map(|location| location.partition);
-    Ok(Some(Change { node, command, partition, fit }))
+    Ok(Some(Change { node, command: unlocated, located: command, partition, fit }))
 }
 
 /// Makes changes, and gives nodes the values of their parameters. It goes partition by partition, so
@@ -398,7 +444,9 @@ fn apply(
             set_values(part, own, (&mut *commands, &mut reader), locations, patches)?;
         }
         while changes.as_slice().first().is_some_and(|change| change.partition == partition) {
-            let Some(Change { node, command, fit, .. }) = changes.next() else { break };
+            let Some(Change { node, command: unlocated, located: command, fit, .. }) = changes.next() else {
+                break;
+            };
             let now = commands.get(node);
             let now = now.ok_or_else(|| Error::bug(format!("node {node} to update has no command")))?;
             let is_patch = match &fit {
@@ -413,8 +461,8 @@ fn apply(
                 buffers |= !command.requirements().is_empty() || !now.requirements().is_empty();
             }
             before.extend(match is_patch {
-                true => commands.patch(node, &command),
-                false => commands.replace(node, command),
+                true => commands.patch(node, &unlocated),
+                false => commands.replace(node, unlocated),
             });
         }
         if let Some(part) = part.filter(|_| !patches.is_empty()) {

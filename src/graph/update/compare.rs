@@ -69,6 +69,24 @@ pub(super) fn sub_graphs(source: &Frozen) -> Result<HashMap<usize, Inner>> {
     source.commands.iter().enumerate().filter_map(sub_graph).collect()
 }
 
+/// The numbers of graphs of an executable, by those of the graphs that it is updated with. Both are the same but for
+/// arguments.
+pub(super) fn owners(
+    target: &Frozen,
+    executable: &ExecutableGraph,
+    source: &Frozen,
+    subs: &HashMap<usize, Inner>,
+) -> Result<Vec<(u64, u64)>> {
+    let mut owners = vec![(source.graph, executable.layout().graph)];
+    for (node, command) in target.commands.iter().enumerate() {
+        if let (CommandKind::Graph(old), Some((new, _))) = (&**command, subs.get(&node)) {
+            let old = ExecutableGraph::of(old)?;
+            owners.extend(new.layout().owners.iter().copied().zip(old.layout().owners.iter().copied()));
+        }
+    }
+    Ok(owners)
+}
+
 /// Commands for nodes of a flat graph.
 type Changes = Vec<(usize, Arc<CommandKind>)>;
 

@@ -25,6 +25,7 @@
 //! | `functions.rs` | kernels and what they call become functions, with built-ins as parameters |
 //! | `own_tasks.rs` | copies and fills |
 //! | `box_kernels.rs` | the same as kernels of a module of their own |
+//! | `fold_kernels.rs` | reductions and scans, in the same way |
 //! | `kernels.rs`, `emit.rs` | the two kernels |
 //! | `levels.rs` | the second one for GPUs |
 //! | `flow.rs` | a third one, with jumps, in modules for loops |
@@ -47,6 +48,7 @@ mod builtins;
 mod cost;
 mod emit;
 mod flow;
+mod fold_kernels;
 mod functions;
 mod index_space;
 mod kernels;
@@ -60,6 +62,7 @@ use std::collections::BTreeSet;
 
 pub use box_kernels::{BoxLaunch, box_kernels};
 pub use flow::{FlowEnd, FlowOp, FlowTask, FlowValue};
+pub use fold_kernels::{FOLD_GROUP, FoldKernel, FoldOp, fold_kernels};
 pub use layout::{
     ExcludedKernel, InterpreterArgument, InterpreterArgumentKind, InterpreterCost, InterpreterKernel,
     InterpreterLayout, InterpreterUnit, LocalCopy, TaskRecord,

@@ -81,6 +81,7 @@ impl Allocation {
     /// As `Span::begin_use`.
     pub fn hold(&self, queue: &Queue) -> Result<()> {
         self.check(queue.context(), queue.device())?;
+        self.check_is_there()?;
         if self.kind == Kind::Device {
             return Ok(());
         }

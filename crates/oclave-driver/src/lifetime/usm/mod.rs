@@ -45,7 +45,16 @@ impl Kind {
 }
 
 /// The largest alignment that OpenCL gives without being asked: that of `double16`.
-const DEFAULT_ALIGNMENT: usize = 128;
+pub const DEFAULT_ALIGNMENT: usize = 128;
+
+/// What an address without memory stands for: the memory with a number, of an owner with a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Reserved {
+    /// Who chooses the memory.
+    pub owner: u64,
+    /// Which of the owner's it is.
+    pub number: u32,
+}
 
 /// One piece of USM.
 pub struct Allocation {
@@ -63,6 +72,8 @@ pub struct Allocation {
     borrowed: bool,
     /// Its last word of 8 bytes is whole.
     has_whole_words: bool,
+    /// There is no memory behind the address.
+    reserved: Option<Reserved>,
     /// A bit for each slot whose queues have used it.
     used_by: AtomicU64,
     /// Who uses the memory; see [`access`].
@@ -99,6 +110,7 @@ impl Allocation {
             program: None,
             borrowed: false,
             has_whole_words: true,
+            reserved: None,
             used_by: AtomicU64::new(0),
             access: AtomicU64::new(0),
             mapping: Mutex::default(),
@@ -111,6 +123,49 @@ impl Allocation {
             ));
         }
         Ok(Arc::new(allocation))
+    }
+
+    /// Device memory that `stands_for` names, which is chosen later. The address is one that no memory has. Commands with
+    /// it are checked as others are, and cannot be enqueued.
+    ///
+    /// # Errors
+    /// As [`Self::new`], but nothing is allocated.
+    pub fn reserve(
+        context: &Arc<Context>,
+        device: &Device,
+        stands_for: Reserved,
+        size_bytes: usize,
+        align_bytes: usize,
+    ) -> Result<Arc<Self>> {
+        context.check()?;
+        check_size(context, Some(device), Kind::Device, size_bytes)?;
+        Ok(Arc::new(Self {
+            id: next_id(),
+            context: Arc::clone(context),
+            device: Some(device.clone()),
+            kind: Kind::Device,
+            start: free_address(size_bytes, align_bytes),
+            size_bytes,
+            program: None,
+            borrowed: false,
+            has_whole_words: true,
+            reserved: Some(stands_for),
+            used_by: AtomicU64::new(0),
+            access: AtomicU64::new(0),
+            mapping: Mutex::default(),
+        }))
+    }
+
+    /// What it stands for, if there is no memory behind the address.
+    #[inline]
+    pub fn reserved(&self) -> Option<Reserved> {
+        self.reserved
+    }
+
+    /// Refuses to run commands with an address that has no memory.
+    #[inline]
+    fn check_is_there(&self) -> Result<()> {
+        self.reserved.map_or(Ok(()), |reserved| Err(reserved.not_there()))
     }
 
     /// Tells allocations of the process apart, those that are gone included.
@@ -131,6 +186,7 @@ impl Allocation {
             program: Some(Arc::clone(program)),
             borrowed: false,
             has_whole_words: false,
+            reserved: None,
             used_by: AtomicU64::new(0),
             access: AtomicU64::new(0),
             mapping: Mutex::default(),
@@ -155,6 +211,7 @@ impl Allocation {
             program: None,
             borrowed: !memory.owned,
             has_whole_words: false,
+            reserved: None,
             used_by: AtomicU64::new(0),
             access: AtomicU64::new(0),
             mapping: Mutex::default(),
@@ -223,15 +280,29 @@ fn next_id() -> u64 {
     IDS.fetch_add(1, Ordering::Relaxed)
 }
 
-fn allocate(
-    context: &Arc<Context>,
-    device: Option<&Device>,
-    kind: Kind,
-    size_bytes: usize,
-    align_bytes: usize,
-) -> Result<Option<NonNull<c_void>>> {
-    let pointers = context.pointers()?;
-    let support = pointers.support();
+impl Reserved {
+    #[cold]
+    fn not_there(self) -> Error {
+        Error::invalid(format!("memory {} of graph {} is there only while that graph runs", self.number, self.owner)).remedy(
+            "use it in nodes of the graph and of bodies of its loops, copy it to other memory in a node, or take `alloc_device`",
+        )
+    }
+}
+
+/// An address that no memory has, apart from all others given before.
+fn free_address(size_bytes: usize, align_bytes: usize) -> Option<NonNull<c_void>> {
+    // Half of all addresses; no device and no system of today has memory in the middle.
+    const FIRST: u64 = 1 << 62;
+    static NEXT: AtomicU64 = AtomicU64::new(FIRST);
+    let alignment = align_bytes.max(DEFAULT_ALIGNMENT) as u64;
+    let room = (size_bytes as u64).next_multiple_of(alignment).saturating_add(2 * alignment);
+    let start = NEXT.fetch_add(room, Ordering::Relaxed).next_multiple_of(alignment);
+    NonNull::new(std::ptr::without_provenance_mut(start as usize)).filter(|_| size_bytes > 0)
+}
+
+/// Refuses memory that the devices do not have.
+fn check_size(context: &Arc<Context>, device: Option<&Device>, kind: Kind, size_bytes: usize) -> Result<()> {
+    let support = context.pointers()?.support();
     let supported = match kind {
         Kind::Device => support.device,
         Kind::Host => support.host,
@@ -256,6 +327,18 @@ fn allocate(
             ));
         }
     }
+    Ok(())
+}
+
+fn allocate(
+    context: &Arc<Context>,
+    device: Option<&Device>,
+    kind: Kind,
+    size_bytes: usize,
+    align_bytes: usize,
+) -> Result<Option<NonNull<c_void>>> {
+    check_size(context, device, kind, size_bytes)?;
+    let pointers = context.pointers()?;
     if size_bytes == 0 {
         return Ok(None);
     }
@@ -277,7 +360,7 @@ fn whole_words(size_bytes: usize) -> usize {
 
 impl Drop for Allocation {
     fn drop(&mut self) {
-        let Some(start) = self.start else { return };
+        let Some(start) = self.start.filter(|_| self.reserved.is_none()) else { return };
         if self.borrowed {
             return self.context.pointers().into_iter().for_each(|pointers| pointers.forget(start));
         }
@@ -310,6 +393,9 @@ impl Drop for Allocation {
 
 impl fmt::Debug for Allocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(Reserved { owner, number }) = self.reserved {
+            return write!(f, "memory {number} of graph {owner}, {} bytes", self.size_bytes);
+        }
         write!(f, "{} memory at {:p}, {} bytes", self.kind.name(), self.address(), self.size_bytes)
     }
 }

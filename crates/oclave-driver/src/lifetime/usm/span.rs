@@ -101,6 +101,7 @@ impl<'a> Span<'a> {
     pub(crate) fn begin_use(&self, queue: &Queue) -> Result<()> {
         let allocation = self.allocation;
         allocation.check(queue.context(), queue.device())?;
+        allocation.check_is_there()?;
         if !self.held {
             allocation.begin_use()?;
         }
