@@ -33,6 +33,9 @@ struct FlatNode {
     is_host_task: bool,
 }
 
+/// A further command, and the nodes that it comes before.
+pub(in crate::graph) type CommandBefore = (Arc<CommandKind>, Vec<u32>);
+
 /// A sub-graph to be put in its place, with its commands as they are now.
 pub(in crate::graph) struct SubGraph<'a> {
     pub(in crate::graph) flat: &'a Flat,
@@ -144,11 +147,11 @@ impl Flat {
     pub(in crate::graph) fn with_commands_before(
         self,
         commands: Vec<Arc<CommandKind>>,
-        before: Vec<(Arc<CommandKind>, Vec<u32>)>,
+        before: Vec<CommandBefore>,
     ) -> Result<(Self, Vec<Arc<CommandKind>>)> {
         let mut new = Self { inside: self.inside, ..Self::default() };
         let mut all = Vec::with_capacity(commands.len() + before.len());
-        let mut at_first: HashMap<u32, Vec<(Arc<CommandKind>, Vec<u32>)>> = HashMap::new();
+        let mut at_first: HashMap<u32, Vec<CommandBefore>> = HashMap::new();
         for (command, nodes) in before {
             if let Some(first) = nodes.first() {
                 at_first.entry(*first).or_default().push((command, nodes));

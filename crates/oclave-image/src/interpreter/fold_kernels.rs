@@ -108,7 +108,7 @@ pub fn fold_kernels(op: FoldOp, scalar: Scalar) -> Result<Option<Module>> {
     let model = [AddressingModel::Physical64 as u32, MemoryModel::OpenCL as u32];
     new.push_in(Section::MemoryModel, Op::MemoryModel, &model);
     let item = builtin_variable(&mut new, BuiltIn::LocalInvocationId);
-    let bits = scalar.size_bytes() as u32 * 8;
+    let bits = scalar.size_bytes() * 8;
     let element = if is_float { new.float_type(bits) } else { new.int_type(bits) };
     let fold = Fold {
         op,
@@ -165,7 +165,7 @@ fn one(scalar: Scalar) -> u64 {
 
 /// The bits of what changes nothing.
 fn identity(op: FoldOp, scalar: Scalar) -> u64 {
-    let bits = scalar.size_bytes() as u32 * 8;
+    let bits = scalar.size_bytes() * 8;
     let all = u64::MAX >> (64 - bits);
     let is_signed = matches!(scalar, Scalar::I8 | Scalar::I16 | Scalar::I32 | Scalar::I64);
     let (infinity, sign) = match scalar {
@@ -221,7 +221,7 @@ struct Fold {
 
 impl Fold {
     fn align(&self) -> u32 {
-        self.scalar.size_bytes() as u32
+        self.scalar.size_bytes()
     }
 
     /// What two come to.
