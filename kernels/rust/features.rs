@@ -109,7 +109,7 @@ impl Sized3 for Plane<'_> {
 pub fn objects(item: Item<1>, x: &[u32], mut out: Out<u32>) {
     let [i] = item.global_id();
     let (cube, plane) = (Cube(x[i] % 100), Plane { sides: &x[i..i + 2] });
-    let one: &dyn Sized3 = if x[i] % 2 == 0 { &cube } else { &plane };
+    let one: &dyn Sized3 = if x[i].is_multiple_of(2) { &cube } else { &plane };
     let all: [&dyn Sized3; 3] = [one, &plane, &cube];
     *out =
         all.iter().skip(i % 3).map(|object| object.doubled()).fold(one.size(), |a, b| a.wrapping_mul(31) ^ b);

@@ -114,7 +114,8 @@ pub fn outs(item: Item<2>, mut bytes: Out<u8>, mut pairs: Out<[u16; 2]>, mut wid
     *bytes = before.wrapping_add(x as u8);
     pairs[0] += 1;
     pairs[1] = (x * 10 + y) as u16;
-    std::mem::swap(&mut *wide, &mut (-(x as i64) - 5 * y as i64));
+    let mut other = -(x as i64) - 5 * y as i64;
+    std::mem::swap(&mut *wide, &mut other);
 }
 
 /// Memory for all work-items: reversed in place by half as many work-items.

@@ -250,7 +250,7 @@ fn gm_upd_001_values_and_memory_are_updated_within_lifetimes() {
         check(15 + 20, 15, "another value");
         executable.set(&from, &b).unwrap();
         check(20 + 20, 15, "other memory that lives there");
-        executable.set(&from, &a.slice(..).unwrap()).unwrap();
+        executable.set(&from, a.slice(..).unwrap()).unwrap();
         check(15 + 20, 15, "and back");
         // What lies in the same place later.
         let error = executable.set(&from, &late).unwrap_err();

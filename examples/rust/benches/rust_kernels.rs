@@ -45,7 +45,8 @@ impl Bench {
             self.queue.parallel_for(range, call()).unwrap();
             self.queue.wait().unwrap();
         };
-        (run(rust), run(c));
+        run(rust);
+        run(c);
         let mut times = (Vec::new(), Vec::new());
         for round in 0..21 {
             // The order alternates, because the first may find caches in another state.

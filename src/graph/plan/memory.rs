@@ -461,7 +461,7 @@ mod tests {
                     prop_assert_eq!(found.beside[a].contains(&(b as u32)), apart);
                     prop_assert!(!apart || !found.shares(a, b));
                 }
-                prop_assert!(found.offsets[a] % DEFAULT_ALIGNMENT == 0);
+                prop_assert!(found.offsets[a].is_multiple_of(DEFAULT_ALIGNMENT));
                 prop_assert!(found.offsets[a] + of_a.size_bytes <= found.size_bytes);
             }
         }

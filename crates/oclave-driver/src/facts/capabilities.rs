@@ -223,7 +223,7 @@ impl CommandBufferSupport {
     }
 
     /// Recording functions have a `properties` parameter (since 0.9.5).
-    pub(crate) fn records_with_properties(&self) -> bool {
+    pub fn records_with_properties(&self) -> bool {
         self.version >= Version::new(0, 9, 5)
     }
 }
