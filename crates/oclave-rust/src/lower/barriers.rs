@@ -6,6 +6,9 @@
 //! may get to one of several, there is one more barrier before the branch that decides it. All work-items
 //! branch alike there, else the kernel is wrong without a panic, too.
 //!
+//! A phase is the time between two barriers. A panic leaves its phase in local memory, and those who meet compare it with
+//! theirs. So a work-item that panics in the next phase is not seen by one that has just left the barrier.
+//!
 //! Values whose calculation a panic skips go through variables, which drivers make values again.
 
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
@@ -71,6 +74,17 @@ fn is_group_function(op: Op) -> bool {
     )
 }
 
+/// What work-items know of panics.
+#[derive(Debug, Clone, Copy)]
+struct Signals {
+    /// The phase of the last panic of the work-group, in local memory.
+    panicked: ValueId,
+    /// The phase that the work-item is in, a variable. The first is 1.
+    phase: ValueId,
+    /// The block where all return.
+    done: ValueId,
+}
+
 /// More barriers than a kernel gets.
 const MOST: usize = 64;
 
@@ -105,38 +119,39 @@ impl Lower<'_, '_> {
         let panicked = self.output.builder.variable(pointer, StorageClass::Workgroup, None);
         let name = format!("{}.panicked", self.output.kernel);
         self.output.builder.name(panicked, &name);
-        let done = self.output.builder.value();
+        let phase = self.variable(uint, None);
+        let signals = Signals { panicked, phase, done: self.output.builder.value() };
         let mut meetings = Vec::new();
         let mut at = 0;
         while let Some(block) = self.blocks.get(at) {
             if let Some(position) = block.code.iter().position(waits).filter(|_| !meetings.contains(&at)) {
-                meetings.push(self.meeting(at, position, panicked, done));
+                meetings.push(self.meeting(at, position, signals));
                 // The rest of the block is the last one now, and a function of the group is its first instruction.
                 let rest = self.blocks.len() - 1;
                 let is_function =
                     |block: &Block| block.code.first().is_some_and(|inst| is_group_function(inst.op));
                 if self.blocks.get(rest).is_some_and(is_function) {
-                    self.split_functions(rest, &waits, panicked, done, &mut meetings);
+                    self.split_functions(rest, &waits, signals, &mut meetings);
                 }
             }
             at += 1;
         }
-        let targets = self.find_targets(panicked, done, &mut meetings);
+        let targets = self.find_targets(signals, &mut meetings);
         let [zero, one] = [0, 1].map(|value| self.number(32, value));
         let (scope, semantics) = (self.number(32, WORK_GROUP), self.number(32, SEMANTICS));
-        let store = |value: ValueId| effect(Op::Store, &[panicked.word(), value.word(), ALIGNED, 4]);
         for (exit, target) in targets {
             let label = self.blocks.get(target).map(|block| block.label);
+            let now = self.output.builder.value();
             if let (Some(block), Some(label)) = (self.blocks.get_mut(exit), label) {
-                block.code.push(store(one));
+                block.code.extend([load(uint, now, phase), store(panicked, now)]);
                 block.end = Some(effect(Op::Branch, &[label.word()]));
             }
         }
         if let Some(first) = self.blocks.first_mut() {
             let barrier = effect(Op::ControlBarrier, &[scope.word(), scope.word(), semantics.word()]);
-            first.code.splice(0..0, [store(zero), barrier]);
+            first.code.splice(0..0, [store(panicked, zero), store(phase, one), barrier]);
         }
-        let mut end = Block::new(done);
+        let mut end = Block::new(signals.done);
         end.end = Some(effect(Op::Return, &[]));
         self.blocks.push(end);
         self.demote(&[]);
@@ -244,8 +259,7 @@ impl Lower<'_, '_> {
         &mut self,
         block: usize,
         waits: &dyn Fn(&Inst) -> bool,
-        panicked: ValueId,
-        done: ValueId,
+        signals: Signals,
         meetings: &mut Vec<usize>,
     ) {
         let mut at = block;
@@ -255,7 +269,7 @@ impl Lower<'_, '_> {
             .and_then(|block| block.code.iter().skip(1).position(waits))
             .map(|position| position + 1)
         {
-            meetings.push(self.meeting(at, position, panicked, done));
+            meetings.push(self.meeting(at, position, signals));
             at = self.blocks.len() - 1;
         }
         // Not to be looked at again.
@@ -265,11 +279,12 @@ impl Lower<'_, '_> {
 
     /// Splits a block before an instruction by a barrier after which all return if one has panicked. Gives
     /// the block of the barrier. The rest of the block that is split is the last one.
-    fn meeting(&mut self, at: usize, position: usize, panicked: ValueId, done: ValueId) -> usize {
+    fn meeting(&mut self, at: usize, position: usize, Signals { panicked, phase, done }: Signals) -> usize {
         let (uint, bool) = (self.int(32), self.bool());
-        let zero = self.number(32, 0);
+        let one = self.number(32, 1);
         let (scope, semantics) = (self.number(32, WORK_GROUP), self.number(32, SEMANTICS));
-        let [label, rest_label, value, has_panicked] = [(); 4].map(|()| self.output.builder.value());
+        let [label, rest_label, value, now, following, has_panicked] =
+            [(); 6].map(|()| self.output.builder.value());
         let new = self.blocks.len();
         let Some(block) = self.blocks.get_mut(at) else { return new };
         let mut code = block.code.split_off(position);
@@ -294,11 +309,14 @@ impl Lower<'_, '_> {
         let mut wait = Block::new(label);
         wait.code = vec![
             effect(Op::ControlBarrier, &[scope.word(), scope.word(), semantics.word()]),
-            Inst { op: Op::Load, result: Some((uint, value)), operands: vec![panicked.word(), ALIGNED, 4] },
+            load(uint, value, panicked),
+            load(uint, now, phase),
+            Inst { op: Op::IAdd, result: Some((uint, following)), operands: vec![now.word(), one.word()] },
+            store(phase, following),
             Inst {
-                op: Op::INotEqual,
+                op: Op::IEqual,
                 result: Some((bool, has_panicked)),
-                operands: vec![value.word(), zero.word()],
+                operands: vec![value.word(), now.word()],
             },
         ];
         wait.end =
@@ -309,16 +327,11 @@ impl Lower<'_, '_> {
     }
 
     /// The barrier that each panic goes on to. Those after which nobody waits need none.
-    fn find_targets(
-        &mut self,
-        panicked: ValueId,
-        done: ValueId,
-        meetings: &mut Vec<usize>,
-    ) -> Vec<(usize, usize)> {
+    fn find_targets(&mut self, signals: Signals, meetings: &mut Vec<usize>) -> Vec<(usize, usize)> {
         for _ in 0..MOST {
             let is_wait = |block: &Block| {
                 block.code.first().is_some_and(|inst| inst.op == Op::ControlBarrier)
-                    && matches!(&block.end, Some(end) if end.op == Op::BranchConditional && end.operands.get(1) == Some(&done.word()))
+                    && matches!(&block.end, Some(end) if end.op == Op::BranchConditional && end.operands.get(1) == Some(&signals.done.word()))
             };
             let (_, edges) = self.edges();
             let waits: HashSet<usize> = self
@@ -387,7 +400,7 @@ impl Lower<'_, '_> {
                 (None, Some((header, body))) => self.preheader(header, &body),
                 (None, None) => return found,
             };
-            meetings.push(self.meeting(block, 0, panicked, done));
+            meetings.push(self.meeting(block, 0, signals));
         }
         Vec::new()
     }
@@ -633,6 +646,14 @@ fn entered_loop(loops: &[Loop], origins: &[usize], wait: usize) -> Option<Loop> 
     let is_entered =
         |body: &HashSet<usize>| body.contains(&wait) && !origins.iter().all(|origin| body.contains(origin));
     loops.iter().filter(|(_, body)| is_entered(body)).max_by_key(|(_, body)| body.len()).cloned()
+}
+
+fn load(ty: TypeId, result: ValueId, from: ValueId) -> Inst {
+    Inst { op: Op::Load, result: Some((ty, result)), operands: vec![from.word(), ALIGNED, 4] }
+}
+
+fn store(to: ValueId, value: ValueId) -> Inst {
+    effect(Op::Store, &[to.word(), value.word(), ALIGNED, 4])
 }
 
 fn effect(op: Op, operands: &[u32]) -> Inst {
