@@ -134,6 +134,30 @@ pub fn rounds(item: Item<1>, limit: u32, tile: Local<u32>, out: Global<u32>) {
     out.set(item.global_id()[0], tile.get(me));
 }
 
+/// A `match` over 64 bits beside a barrier and a panic: values that differ in all bits, and near ones.
+#[kernel]
+pub fn chosen(item: Item<1>, x: &[u64], tile: Local<u32>, mut out: Out<u64>) {
+    let [me] = item.local_id();
+    let value = x[item.global_id()[0]];
+    tile.set(me, me as u32);
+    item.barrier();
+    let other = u64::from(tile.get((me + 1) % tile.len()));
+    let far = match value {
+        0 => other + 1,
+        7 => other.wrapping_mul(value + 3),
+        0x1_0000_0007 => other.pow(2),
+        u64::MAX => value - other,
+        _ => value.rotate_left(other as u32),
+    };
+    *out = match far {
+        1 => value ^ 5,
+        4 => value.wrapping_add(77),
+        9 => value.count_ones().into(),
+        50 => value / 3,
+        _ => far,
+    };
+}
+
 /// A panic between a function of the work-group and the next.
 #[kernel]
 pub fn grouped(item: Item<1>, x: &[u32], sums: Global<u32>) {

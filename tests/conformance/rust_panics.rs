@@ -208,6 +208,35 @@ fn rk_pan_011_in_a_loop_with_barriers() {
 }
 
 #[test]
+fn rk_pan_018_beside_a_match_over_64_bits() {
+    let Some((_, queue)) = setting() else { return };
+    let values: Vec<u64> = [0, 7, 0x1_0000_0007, u64::MAX, 1, 4, 9, 0x1_0000_0000].repeat(4);
+    let (x, out) = (queue.upload(&values).unwrap(), queue.upload(&[99_u64; 32]).unwrap());
+    let range = NdRange::new(32, 8);
+    let call = |length: usize| kernels::chosen(x.slice(0..length).unwrap(), Local::new(8), &out);
+    panics(&queue, range, call(31), &["index out of bounds", "kernel `chosen`"]);
+    run(&queue, range, call(32));
+    let expected = |at: usize| {
+        let (value, other) = (values[at], (at as u64 % 8 + 1) % 8);
+        let far = match value {
+            0 => other + 1,
+            7 => other * 10,
+            0x1_0000_0007 => other * other,
+            u64::MAX => value - other,
+            _ => value.rotate_left(other as u32),
+        };
+        match far {
+            1 => value ^ 5,
+            4 => value + 77,
+            9 => value.count_ones().into(),
+            50 => value / 3,
+            _ => far,
+        }
+    };
+    assert_eq!(queue.read(&out).unwrap(), (0..32).map(expected).collect::<Vec<u64>>());
+}
+
+#[test]
 fn rk_pan_012_between_functions_of_the_work_group() {
     let Some((context, queue)) = setting() else { return };
     if !context.device().capabilities().aspects.contains(Aspects::WORK_GROUP_COLLECTIVES) {

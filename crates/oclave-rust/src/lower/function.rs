@@ -912,24 +912,20 @@ impl<'a, 'p> Lower<'a, 'p> {
                 let (one, zero) = (self.number(32, 1), self.number(32, 0));
                 (self.op(Op::Select, uint, &[id, one, zero]), 32)
             }
-            [Leaf { scalar: Scalar::Int(width), .. }] => {
-                let valid = storage_width(*width);
-                // Drivers take switches over words only.
-                let wide = valid.max(32);
-                let mask = mask(*width);
-                let ty = self.int(wide);
-                let id = if wide == valid { id } else { self.op(Op::UConvert, ty, &[id]) };
+            [Leaf { scalar: Scalar::Int(width), .. }] if storage_width(*width) == 64 => {
+                let values: Vec<u64> = cases.iter().map(|(case, _)| *case as u64 & mask(*width)).collect();
+                let (id, values) = self.narrow(id, &values);
                 let mut words = vec![id.word(), default.word()];
-                for (case, to) in cases {
-                    let case = *case as u64 & mask;
-                    words.push(case as u32);
-                    if wide == 64 {
-                        words.push((case >> 32) as u32);
-                    }
-                    words.push(self.label(*to).word());
+                for (value, (_, to)) in values.into_iter().zip(cases) {
+                    words.extend([value, self.label(*to).word()]);
                 }
                 self.end(Op::Switch, &words);
                 return Ok(());
+            }
+            [Leaf { scalar: Scalar::Int(width), .. }] => {
+                let uint = self.int(32);
+                let is_word = storage_width(*width) == 32;
+                (if is_word { id } else { self.op(Op::UConvert, uint, &[id]) }, *width)
             }
             _ => return Err(format!("a `match` over a value of the type {}", value.0).into()),
         };
@@ -940,6 +936,32 @@ impl<'a, 'p> Lower<'a, 'p> {
         }
         self.end(Op::Switch, &words);
         Ok(())
+    }
+
+    /// A value of 32 bits that tells apart what a value of 64 bits may be, and what it is for each of these. Drivers
+    /// take switches over words only.
+    fn narrow(&mut self, id: ValueId, values: &[u64]) -> (ValueId, Vec<u32>) {
+        let (uint, bool) = (self.int(32), self.bool());
+        let ulong = self.int(64);
+        let high = values.first().map_or(0, |value| value >> 32);
+        if values.iter().any(|value| value >> 32 != high) {
+            let mut which = self.number(32, values.len() as u64);
+            for (number, value) in (0..).zip(values) {
+                let (number, value) = (self.number(32, number), self.number(64, *value));
+                let is_it = self.op(Op::IEqual, bool, &[id, value]);
+                which = self.op(Op::Select, uint, &[is_it, number, which]);
+            }
+            return (which, (0..values.len() as u32).collect());
+        }
+        let low: Vec<u32> = values.iter().map(|value| *value as u32).collect();
+        // For values with other high bits: none of the cases.
+        let none = (0..u32::MAX).find(|none| !low.contains(none)).unwrap_or(u32::MAX);
+        let (high, none, bits) = (self.number(32, high), self.number(32, none.into()), self.number(64, 32));
+        let own_high = self.op(Op::ShiftRightLogical, ulong, &[id, bits]);
+        let own_high = self.op(Op::UConvert, uint, &[own_high]);
+        let own_low = self.op(Op::UConvert, uint, &[id]);
+        let is_near = self.op(Op::IEqual, bool, &[own_high, high]);
+        (self.op(Op::Select, uint, &[is_near, own_low, none]), low)
     }
 
     /// The position of an element that is known when the kernel is built.
