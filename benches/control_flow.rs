@@ -6,8 +6,8 @@
 //! (`…_host`). The reference has its arguments set once, an in-order queue and a blocking read.
 //!
 //! With `OCLAVE_CUDA_REFERENCE`, the reference is a WHILE node of CUDA with the same kernels in its body
-//! (`benches/cuda/control_flow.cu`): `while_1` has kernels of one work-item, `while_256` and `while_1024` of more. The
-//! last kernel of each body always has one; it counts, and decides. `ci/gpu bench control_flow` builds the program.
+//! (`benches/cuda/control_flow.cu`). `while_1` has kernels of one work-item, `while_256` and `while_1024` of more. The
+//! last kernel of each body always has one work-item. It counts, and decides. `ci/gpu bench control_flow` builds the program.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a benchmark fails by panicking")]
 #![allow(unsafe_code, reason = "the reference calls OpenCL")]

@@ -15,6 +15,8 @@ use std::sync::Mutex;
 
 /// The programs: of hosts, and kernels in Rust.
 const FOLDERS: [&str; 2] = ["tests/compile_fail", "tests/compile_fail/rust"];
+/// What `include_kernels!("tests")` includes.
+const KERNELS: (&str, &str) = ("OCLAVE_KERNELS_tests", env!("OCLAVE_KERNELS_tests"));
 /// Libraries that the programs use.
 const LIBRARIES: [&str; 2] = ["oclave", "oclave_kernel"];
 
@@ -68,7 +70,9 @@ impl Rustc {
         for (name, path) in &self.libraries {
             rustc.arg("--extern").arg(format!("{name}={}", path.display()));
         }
-        let output = rustc.env("OUT_DIR", env!("OUT_DIR")).output().unwrap();
+        // The kernels of the programs are those of this package's build script.
+        rustc.env("OUT_DIR", env!("OUT_DIR")).env(KERNELS.0, KERNELS.1);
+        let output = rustc.output().unwrap();
         let name = program.display();
         if output.status.success() {
             return Err(format!("{name} compiles"));
