@@ -5,7 +5,7 @@
 //! are for one iteration, of 10,000 iterations by the interpreter, and of 200 where the host decides
 //! (`…_host`). The reference has its arguments set once, an in-order queue and a blocking read.
 //!
-//! With `OCLAVE_CUDA_REFERENCE`, the reference is a WHILE node of CUDA with the same kernels in its body
+//! With `OCLAVE_CUDA_REFERENCE`, the reference is a WHILE node of CUDA. Its body has the same kernels
 //! (`benches/cuda/control_flow.cu`). `while_1` has kernels of one work-item, `while_256` and `while_1024` of more. The
 //! last kernel of each body always has one work-item. It counts, and decides. `ci/gpu bench control_flow` builds the program.
 

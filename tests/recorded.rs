@@ -1,7 +1,7 @@
 //! Programs that know nothing of graphs, recorded as they are by a queue that records.
 //!
-//! These are the four largest programs that submit through functions of their own: the pipeline of
-//! `filters`, the steps of `planets`, and `solver` and `pictures` of `ports`. A graph runs before
+//! These are the four largest programs that submit through functions of their own. They are the
+//! pipeline of `filters`, the steps of `planets`, and `solver` and `pictures` of `ports`. A graph runs before
 //! anything else has made the results, so that one that does nothing is found.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]

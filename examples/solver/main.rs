@@ -1,7 +1,7 @@
 //! Conjugate gradients with the loop on the device.
 //!
-//! Solves Poisson's equation on a square grid. The loop ends when the residual is small, which a node of the graph decides:
-//! the host sees neither the residual nor how many steps there are, until all is done. The same kernels run in a loop of the
+//! Solves Poisson's equation on a square grid. A node of the graph ends the loop when the residual is small.
+//! Until all is done, the host sees neither the residual nor the number of steps. The same kernels run in a loop of the
 //! host that reads the decision after each step, and the same method in plain Rust. Results are compared, and times of a
 //! step are printed.
 //!

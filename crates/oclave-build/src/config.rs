@@ -52,9 +52,9 @@ pub struct Config {
 
 /// What the host learns of panics of kernels in Rust. See [`Config::panics`].
 ///
-/// The checks that lead to panics stay in any case, since they keep kernels within their memory. There is
-/// no variant that ends the whole launch, as a trap does on CUDA: OpenCL has no instruction for it, and what
-/// has that effect on some devices (an endless loop, an access to no memory) ends the program or hangs the device.
+/// The checks that lead to panics stay in any case, since they keep kernels within their memory. No
+/// variant ends the whole launch, as a trap does on CUDA: OpenCL has no instruction for it. An endless loop, or
+/// an access to no memory, has that effect on some devices. On others it hangs the device or ends the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Panics {

@@ -49,9 +49,12 @@ pub fn data(item: TokenStream) -> TokenStream {
 /// }
 /// ```
 /// They have the type `DeviceGlobal` in kernels. The host has an `oclave::DeviceGlobal` of the same
-/// name. `#[host_access(read)]`, `write` or `none` restricts the host. `#[device_image_scope]` gives
-/// each program a variable of its own. `extern static NAME: Type;` names a variable of a source in
-/// OpenCL C. That source is in the same program, and defines it as `DEVICE_GLOBAL() __global`.
+/// name.
+///
+/// - `#[host_access(read)]`, `write` or `none` restricts the host.
+/// - `#[device_image_scope]` gives each program a variable of its own.
+/// - `extern static NAME: Type;` names a variable of a source in OpenCL C. That source is in the same
+///   program, and defines it as `DEVICE_GLOBAL() __global`.
 #[proc_macro]
 pub fn device_global(items: TokenStream) -> TokenStream {
     statics(items).and_then(expand_globals).unwrap_or_else(|error| error.tokens())
