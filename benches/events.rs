@@ -74,51 +74,30 @@ fn main() {
         let wait = || submit().wait().unwrap();
         let awaited = || block_on(submit().into_future());
         let by_pollster = || pollster::block_on(submit().into_future()).unwrap();
-        let reference = || {
-            let mut event = std::ptr::null_mut();
+        let enqueued = || {
+            let (mut event, no_events) = (std::ptr::null_mut(), std::ptr::null());
+            let (offset, group) = (std::ptr::null(), std::ptr::null());
             // SAFETY: the objects are alive, the lists are as long as said.
             unsafe {
-                let cl = &raw.cl;
-                let (none, group) = (std::ptr::null(), std::ptr::null());
-                check((cl.clEnqueueNDRangeKernel)(
-                    raw.queue,
-                    raw_kernel,
-                    1,
-                    none,
-                    &items,
-                    group,
-                    0,
-                    std::ptr::null(),
-                    &mut event,
-                ));
-                check((cl.clFlush)(raw.queue));
-                check((cl.clWaitForEvents)(1, &event));
+                let enqueue = raw.cl.clEnqueueNDRangeKernel;
+                check(enqueue(raw.queue, raw_kernel, 1, offset, &items, group, 0, no_events, &mut event));
+                check((raw.cl.clFlush)(raw.queue));
             }
+            event
+        };
+        let reference = || {
+            let event = enqueued();
+            // SAFETY: the event is alive.
+            check(unsafe { (raw.cl.clWaitForEvents)(1, &event) });
             raw.release(event);
         };
         let raw_awaited = || {
-            let mut event = std::ptr::null_mut();
             let waker = Waker { thread: std::thread::current(), ended: AtomicBool::new(false) };
-            // SAFETY: the objects are alive, the lists are as long as said. The waker lives until the callback
-            // has set its flag, and the callback does not use it afterwards.
-            unsafe {
-                let cl = &raw.cl;
-                let (none, group) = (std::ptr::null(), std::ptr::null());
-                check((cl.clEnqueueNDRangeKernel)(
-                    raw.queue,
-                    raw_kernel,
-                    1,
-                    none,
-                    &items,
-                    group,
-                    0,
-                    std::ptr::null(),
-                    &mut event,
-                ));
-                check((cl.clFlush)(raw.queue));
-                let data = std::ptr::from_ref(&waker).cast_mut().cast();
-                check((cl.clSetEventCallback)(event, 0, wake, data)); // CL_COMPLETE
-            }
+            let event = enqueued();
+            let data = std::ptr::from_ref(&waker).cast_mut().cast();
+            // SAFETY: the event is alive. The waker lives until the callback has set its flag, and the callback
+            // does not use it afterwards.
+            check(unsafe { (raw.cl.clSetEventCallback)(event, 0, wake, data) }); // CL_COMPLETE
             while !waker.ended.load(Ordering::Acquire) {
                 std::thread::park();
             }

@@ -4,8 +4,8 @@
 //! Each program has a file with the compiler's messages. `OCLAVE_BLESS=1 cargo test --test
 //! compile_fail` writes them again.
 //!
-//! rustc compiles the programs against the library that cargo has built for this test. trybuild would build it, all its
-//! dependencies and its kernels once more, which takes minutes.
+//! rustc compiles the programs against the library that cargo has built for this test. trybuild would build
+//! it again, with all its dependencies and kernels. That takes minutes.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 

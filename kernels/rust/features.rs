@@ -34,7 +34,7 @@ spec_constant! {
     /// How many rounds.
     #[id(0)]
     pub static ROUNDS: u32 = 2;
-    /// What is added.
+    /// What the kernel adds.
     #[id(1)]
     pub static ADDED: i64 = -1;
     /// By what.

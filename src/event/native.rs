@@ -21,11 +21,10 @@ impl Event {
         let promise = Promise::new(false);
         let told = promise.clone();
         let tell = move |outcome: Result<()>| {
-            told.resolve(match outcome {
+            told.settle(match outcome {
                 Ok(()) => Outcome::done_now(),
                 Err(error) => Outcome::Failed(error),
             });
-            told.notify();
         };
         let event = RawEvent::of_native(handle)?;
         if event.needs_asking()? {

@@ -71,8 +71,7 @@ impl Promise {
     pub(crate) fn done(profiling: bool) -> Arc<Self> {
         let promise = Self::new(profiling);
         let now = promise.created;
-        promise.resolve(Outcome::Done(Times { submitted: now, started: now, ended: now }));
-        promise.notify();
+        promise.settle(Outcome::Done(Times { submitted: now, started: now, ended: now }));
         promise
     }
 
@@ -92,21 +91,23 @@ impl Promise {
         self.latch.tell();
     }
 
+    /// Enters the outcome, and tells all who wait.
+    pub(crate) fn settle(&self, outcome: Outcome) {
+        self.resolve(outcome);
+        self.notify();
+    }
+
     /// Comes to what an event comes to, which is of a command, host task or promise.
     pub(crate) fn follow(self: &Arc<Self>, event: &Event) {
-        let settle = |promise: &Self, outcome| {
-            promise.resolve(outcome);
-            promise.notify();
-        };
         match event.known() {
-            Ok(Known::Native(event)) => settle(self, Outcome::Native(event.clone())),
-            Ok(Known::Done) => settle(self, Outcome::done_now()),
-            Ok(Known::Failed(error)) => settle(self, Outcome::Failed(error.clone())),
-            Err(error) => settle(self, Outcome::Failed(error)),
+            Ok(Known::Native(event)) => self.settle(Outcome::Native(event.clone())),
+            Ok(Known::Done) => self.settle(Outcome::done_now()),
+            Ok(Known::Failed(error)) => self.settle(Outcome::Failed(error.clone())),
+            Err(error) => self.settle(Outcome::Failed(error)),
             Ok(Known::Unknown(other)) => {
                 self.comes_after(other);
                 let own = Arc::clone(self);
-                other.when_known(move |outcome| settle(&own, outcome.clone()));
+                other.when_known(move |outcome| own.settle(outcome.clone()));
             }
         }
     }

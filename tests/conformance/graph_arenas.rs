@@ -1,14 +1,13 @@
 //! Memory that graphs have while they run: GM.
 
 use oclave::{
-    Arena, Buffer, Command, DynamicParameter, ErrorKind, ExecutableGraph, Graph, HostTarget,
-    KernelPointerMut, Queue, UsmSlice, usm,
+    Arena, Buffer, Command, DynamicParameter, ErrorKind, ExecutableGraph, Graph, HostTarget, Queue,
 };
 
-use super::graph_support::{Way, advance_by, ways};
+use super::graph_support::{
+    Values, Way, add_all, advance_by, chain, count_down, read, submit, updatable, ways,
+};
 use super::kernels::buffers::{advance, combine, number};
-
-type Values = UsmSlice<u32, usm::DeviceOnly>;
 
 fn copy(from: &Values, to: &Values) -> Command {
     Command::copy(from, to)
@@ -19,35 +18,8 @@ fn join(from: &Values, to: &Values, factor: u32) -> Command {
     Command::parallel_for(8, combine(from, to, factor))
 }
 
-fn count_down(value: impl KernelPointerMut<u32>) -> Command {
-    Command::parallel_for(1, advance(value, 1, u32::MAX))
-}
-
-/// A graph of commands, one behind the other.
-fn chain(way: &Way, commands: impl IntoIterator<Item = Command>) -> Graph {
-    let graph = way.graph();
-    add_all(&graph, commands);
-    graph
-}
-
-fn add_all(graph: &Graph, commands: impl IntoIterator<Item = Command>) {
-    commands.into_iter().for_each(|command| drop(graph.after_all_leaves().add(command).unwrap()));
-}
-
 fn poisoned(way: &Way, graph: &Graph) -> ExecutableGraph {
     graph.finalizer().strategy(way.strategy).poison(0xa5).finalize().unwrap()
-}
-
-fn updatable(way: &Way, graph: &Graph) -> ExecutableGraph {
-    graph.finalizer().updatable().strategy(way.strategy).finalize().unwrap()
-}
-
-fn submit(way: &Way, executable: &ExecutableGraph) {
-    way.queue.submit_graph(executable).unwrap().wait().unwrap();
-}
-
-fn read(way: &Way, values: &Values) -> Vec<u32> {
-    way.queue.read(values).unwrap()
 }
 
 /// What `number` gives, moved on so many times by · 3 + 1.

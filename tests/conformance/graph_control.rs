@@ -3,40 +3,13 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use oclave::{
-    Buffer, Command, Context, Detail, DynamicParameter, ErrorKind, ExecutableGraph, Graph, KernelPointerMut,
-    NodeType, Queue, UsmSlice, usm,
-};
+use oclave::{Buffer, Command, Context, Detail, DynamicParameter, ErrorKind, Graph, NodeType, Queue};
 
-use super::graph_support::{Way, advance_by, edges, ways};
+use super::graph_support::{
+    Values, Way, advance_by, chain, count_down, edges, read, submit, updatable, ways,
+};
 use super::kernels::buffers::{advance, advance_late, combine, keep_low};
 use super::kernels::globals_define;
-
-type Values = UsmSlice<u32, usm::DeviceOnly>;
-
-/// One less.
-fn count_down(value: impl KernelPointerMut<u32>) -> Command {
-    Command::parallel_for(1, advance(value, 1, u32::MAX))
-}
-
-/// A graph of commands, one behind the other.
-fn chain(way: &Way, commands: impl IntoIterator<Item = Command>) -> Graph {
-    let graph = way.graph();
-    commands.into_iter().for_each(|command| drop(graph.after_all_leaves().add(command).unwrap()));
-    graph
-}
-
-fn updatable(way: &Way, graph: &Graph) -> ExecutableGraph {
-    graph.finalizer().updatable().strategy(way.strategy).finalize().unwrap()
-}
-
-fn submit(way: &Way, executable: &ExecutableGraph) {
-    way.queue.submit_graph(executable).unwrap().wait().unwrap();
-}
-
-fn read(way: &Way, values: &Values) -> Vec<u32> {
-    way.queue.read(values).unwrap()
-}
 
 /// `times` times ·3 + 1.
 fn advanced(mut value: u32, times: u32) -> u32 {

@@ -50,6 +50,38 @@ pub(crate) fn edges(graph: &Graph) -> Vec<Vec<usize>> {
     nodes.iter().map(|node| sorted(node.predecessors())).collect()
 }
 
+/// Values in device memory: eight of them in most tests.
+pub(crate) type Values = UsmSlice<u32, usm::DeviceOnly>;
+
+/// A graph of commands, one behind the other.
+pub(crate) fn chain(way: &Way, commands: impl IntoIterator<Item = Command>) -> Graph {
+    let graph = way.graph();
+    add_all(&graph, commands);
+    graph
+}
+
+/// Adds commands, one behind the other.
+pub(crate) fn add_all(graph: &Graph, commands: impl IntoIterator<Item = Command>) {
+    commands.into_iter().for_each(|command| drop(graph.after_all_leaves().add(command).unwrap()));
+}
+
+pub(crate) fn updatable(way: &Way, graph: &Graph) -> ExecutableGraph {
+    graph.finalizer().updatable().strategy(way.strategy).finalize().unwrap()
+}
+
+pub(crate) fn submit(way: &Way, executable: &ExecutableGraph) {
+    way.queue.submit_graph(executable).unwrap().wait().unwrap();
+}
+
+pub(crate) fn read(way: &Way, values: &Values) -> Vec<u32> {
+    way.queue.read(values).unwrap()
+}
+
+/// Takes one from the first value.
+pub(crate) fn count_down(value: impl KernelPointerMut<u32>) -> Command {
+    Command::parallel_for(1, super::kernels::buffers::advance(value, 1, u32::MAX))
+}
+
 /// The step of most chains: 1, then 1 · 3 + 1 = 4, then 13.
 pub(crate) fn advance(values: impl KernelPointerMut<u32>) -> Command {
     advance_by(values, 3, 1)

@@ -22,8 +22,8 @@ pub use crate::lowering::legalize::{Legal, legalize, legalize_watched, legalize_
 /// Modules that run many small launches of other modules' kernels.
 pub mod interpreter {
     pub use crate::interpreter::{
-        BoxLaunch, ByteBox, ExcludedKernel, FOLD_GROUP, FlowEnd, FlowOp, FlowTask, FlowValue, FoldKernel,
-        FoldOp, INTERPRETER_FLOW, INTERPRETER_SEQ, INTERPRETER_WI, InterpreterArgument,
+        BoxLaunch, ByteBox, ExcludedKernel, FOLD_GROUP, FlowEnd, FlowOp, FlowTask, FlowValue, Fold,
+        FoldKernel, INTERPRETER_FLOW, INTERPRETER_SEQ, INTERPRETER_WI, InterpreterArgument,
         InterpreterArgumentKind, InterpreterCost, InterpreterKernel, InterpreterLayout, InterpreterModule,
         InterpreterUnit, LocalCopy, OwnTask, TaskRecord, box_kernels, flow_module, fold_kernels,
         interpreter_module,

@@ -82,7 +82,7 @@ pub enum Access {
 }
 
 /// A scalar of OpenCL C.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[allow(missing_docs)]
 pub enum Scalar {
     I8,

@@ -6,7 +6,8 @@
 use std::collections::BTreeMap;
 
 use bytemuck::Pod;
-use oclave_image::passes::interpreter::{FOLD_GROUP, FoldKernel, FoldOp, fold_kernels};
+pub use oclave_image::passes::interpreter::Fold;
+use oclave_image::passes::interpreter::{FOLD_GROUP, FoldKernel, fold_kernels};
 use oclave_image::{PostLinkOptions, Scalar, SplitMode, TranslationUnit, post_link};
 
 use super::argument::{Local, Pointer};
@@ -20,30 +21,6 @@ use crate::{Error, ImageTable, Kernel, NdRange, Result};
 
 /// One work-item folds so many elements faster than a group does on a CPU.
 const FEW: usize = 1024;
-
-/// How [`Command::reduce`] and [`Command::scan`] combine elements.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Fold {
-    /// The sum; of integers without the bits that do not fit.
-    Sum,
-    /// The product, in the same way.
-    Product,
-    /// The smallest. Floating-point numbers that are none are left out.
-    Min,
-    /// The largest, in the same way.
-    Max,
-    /// The bits that all have; of integers.
-    And,
-    /// The bits that at least one has; of integers.
-    Or,
-    /// The bits that an odd number of them has; of integers.
-    Xor,
-    /// One if an element is not zero, else zero.
-    Any,
-    /// One if no element is zero, else zero.
-    All,
-}
 
 mod sealed {
     pub trait Sealed {
@@ -204,28 +181,16 @@ impl<T> KernelPointer<T> for Whole {
 impl<T> KernelPointerMut<T> for Whole {}
 
 /// The kernels of operations and types that were asked for.
-static KERNELS: Mutex<BTreeMap<(FoldOp, usize), &'static [Kernel]>> = Mutex::new(BTreeMap::new());
+static KERNELS: Mutex<BTreeMap<(Fold, Scalar), &'static [Kernel]>> = Mutex::new(BTreeMap::new());
 
 /// A kernel of the library. It is there as long as the process.
 fn kernel_of(fold: Fold, scalar: Scalar, kernel: FoldKernel) -> Result<&'static Kernel> {
-    let op = match fold {
-        Fold::Sum => FoldOp::Sum,
-        Fold::Product => FoldOp::Product,
-        Fold::Min => FoldOp::Min,
-        Fold::Max => FoldOp::Max,
-        Fold::And => FoldOp::And,
-        Fold::Or => FoldOp::Or,
-        Fold::Xor => FoldOp::Xor,
-        Fold::Any => FoldOp::Any,
-        Fold::All => FoldOp::All,
-    };
-    let number = Scalar::ALL.iter().position(|other| *other == scalar).unwrap_or(usize::MAX);
     let mut kernels = KERNELS.lock();
-    let all = match kernels.get(&(op, number)) {
+    let all = match kernels.get(&(fold, scalar)) {
         Some(all) => *all,
         None => {
-            let all = make(op, scalar)?;
-            kernels.insert((op, number), all);
+            let all = make(fold, scalar)?;
+            kernels.insert((fold, scalar), all);
             all
         }
     };
@@ -233,9 +198,9 @@ fn kernel_of(fold: Fold, scalar: Scalar, kernel: FoldKernel) -> Result<&'static 
     found.ok_or_else(|| Error::bug("a kernel for reductions is missing"))
 }
 
-fn make(op: FoldOp, scalar: Scalar) -> Result<&'static [Kernel]> {
-    let name = format!("oclave_{op:?}_{}", scalar.opencl_name()).to_lowercase();
-    let Some(module) = fold_kernels(op, scalar)? else {
+fn make(fold: Fold, scalar: Scalar) -> Result<&'static [Kernel]> {
+    let name = format!("oclave_{fold:?}_{}", scalar.opencl_name()).to_lowercase();
+    let Some(module) = fold_kernels(fold, scalar)? else {
         let message = format!("the bits of `{}` were to be combined", scalar.opencl_name());
         return Err(Error::invalid(message).remedy("cast the memory to integers: `memory.cast::<u32>()`"));
     };

@@ -10,14 +10,14 @@ use crate::{Error, ErrorKind, Event, MakeError as _};
 #[derive(Default)]
 pub(super) struct Awaited(pub(super) Mutex<Vec<(u32, Arc<Promise>)>>);
 
-/// Those that a submission must fulfil. If it ends without, it has failed.
+/// The promises that a submission must fulfil, by partition.
 #[must_use]
-pub(super) struct Owed(pub(super) Vec<(u32, Arc<Promise>)>);
+pub(super) struct NodePromises(pub(super) Vec<(u32, Arc<Promise>)>);
 
-impl Owed {
-    /// Fulfils the promises with the events of the partitions.
-    pub(super) fn pay(mut self, events: &[Event]) {
-        for (partition, promise) in std::mem::take(&mut self.0) {
+impl NodePromises {
+    /// Fulfils them with the events of the partitions.
+    pub(super) fn fulfil(self, events: &[Event]) {
+        for (partition, promise) in self.0 {
             match events.get(partition as usize) {
                 Some(event) => promise.follow(event),
                 None => fail(&promise, Error::bug("a partition without an event")),
@@ -26,14 +26,13 @@ impl Owed {
     }
 
     /// The submission has failed.
-    pub(super) fn fail(mut self, error: &Error) {
-        std::mem::take(&mut self.0).iter().for_each(|(_, promise)| fail(promise, error.clone()));
+    pub(super) fn fail(self, error: &Error) {
+        self.0.iter().for_each(|(_, promise)| fail(promise, error.clone()));
     }
 }
 
 fn fail(promise: &Promise, error: Error) {
-    promise.resolve(Outcome::Failed(error));
-    promise.notify();
+    promise.settle(Outcome::Failed(error));
 }
 
 impl Drop for Awaited {

@@ -13,7 +13,8 @@ use crate::{MakeError as _, Queue, Result};
 /// Memory that is asked for, with what stands for it.
 type Wanted = HashMap<Reserved, (Request, Region)>;
 
-/// Plans the memory of an executable, and allocates it. `owners` are the graphs whose memory it is. `around` is memory of graphs around it.
+/// Plans the memory of an executable, and allocates it. `owners` are the graphs whose memory it is. `around` is memory
+/// of graphs around it.
 ///
 /// # Errors
 /// [`Invalid`](crate::ErrorKind::Invalid) for memory of other graphs; without memory for all.
@@ -25,23 +26,20 @@ pub(super) fn allocate(
 ) -> Result<(MemoryPlan, Memory)> {
     let mut wanted = Wanted::new();
     for (node, command) in commands.iter().enumerate() {
-        let mut want = |key: Reserved, reserved: Region| {
+        let is_here = |key: Reserved| around.has(key) || owners.contains(&key.owner);
+        if let Some((key, _)) = command.graph_memory().find(|(key, _)| !is_here(*key)) {
+            return Err(not_here(key).at(format!("node {}", flat.origin(node))));
+        }
+        for (key, reserved) in command.all_graph_memory() {
+            // What a body uses and is not here is memory of the body.
+            if around.has(key) || !owners.contains(&key.owner) {
+                continue;
+            }
             let size_bytes = reserved.size_bytes();
             let new = || (Request { key, size_bytes, nodes: Vec::new() }, reserved);
             let (request, _) = wanted.entry(key).or_insert_with(new);
             if request.nodes.last() != Some(&(node as u32)) {
                 request.nodes.push(node as u32);
-            }
-        };
-        let is_own = |key: Reserved| !around.has(key) && owners.contains(&key.owner);
-        let is_foreign = |key: &Reserved| !around.has(*key) && !owners.contains(&key.owner);
-        if let Some(key) = command.graph_memory().map(|(key, _)| key).find(is_foreign) {
-            return Err(not_here(key).at(format!("node {}", flat.origin(node))));
-        }
-        // What a body uses and is not here is memory of the body.
-        for (key, reserved) in command.all_graph_memory() {
-            if is_own(key) {
-                want(key, reserved);
             }
         }
     }

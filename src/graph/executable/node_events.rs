@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use super::awaited::Owed;
+use super::awaited::NodePromises;
 use super::handle::ExecutableGraph;
 use crate::event::Promise;
 use crate::{Error, Event, MakeError as _, Node, Queue, Result};
@@ -63,18 +63,22 @@ impl ExecutableGraph {
         Ok(Event::promised(promise))
     }
 
-    /// The events that a submission which begins now must fulfil. It is to come after `before`, and
-    /// after the deferred commands of the queue.
+    /// Takes the promises that a submission which begins now must fulfil. It is to come after `before`,
+    /// and after the deferred commands of the queue.
     ///
     /// # Errors
     /// When it would come after what waits for it.
-    pub(super) fn owed(&self, queue: &Queue, before: impl Iterator<Item = Arc<Promise>>) -> Result<Owed> {
+    pub(super) fn take_promises(
+        &self,
+        queue: &Queue,
+        before: impl Iterator<Item = Arc<Promise>>,
+    ) -> Result<NodePromises> {
         if self.layout().ends.is_empty() {
-            return Ok(Owed(Vec::new()));
+            return Ok(NodePromises(Vec::new()));
         }
         let mut awaited = self.inner().awaited.0.lock();
         if awaited.is_empty() {
-            return Ok(Owed(Vec::new()));
+            return Ok(NodePromises(Vec::new()));
         }
         let mut promises = queue.order().in_the_way();
         promises.extend(before);
@@ -83,7 +87,7 @@ impl ExecutableGraph {
             return Err(Error::invalid("the submission comes after a command that waits for its node")
                 .remedy("put commands that wait for `event_of(&node)` on another queue, or submit the graph first"));
         }
-        Ok(Owed(std::mem::take(&mut *awaited)))
+        Ok(NodePromises(std::mem::take(&mut *awaited)))
     }
 }
 

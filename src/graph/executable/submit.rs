@@ -38,7 +38,7 @@ impl ExecutableGraph {
         let mut turn = self.turn();
         let before = after.clone().filter_map(Event::promise);
         let before = before.chain(behind.iter().filter_map(|event| event.promise()));
-        let owed = self.owed(queue, before).map_err(|error| self.at(error))?;
+        let promises = self.take_promises(queue, before).map_err(|error| self.at(error))?;
         let (mut events, mut submitted) = (Vec::new(), None);
         let outcome = match self.layout().partitions.as_slice() {
             [] => submit_prepared(queue, PreparedCommand::Empty, after, behind),
@@ -50,13 +50,12 @@ impl ExecutableGraph {
         };
         drop(turn);
         match &outcome {
-            Ok(event) if events.is_empty() => owed.pay(std::slice::from_ref(event)),
-            Ok(_) => owed.pay(&events),
-            Err(error) => owed.fail(error),
+            Ok(event) if events.is_empty() => promises.fulfil(std::slice::from_ref(event)),
+            Ok(_) => promises.fulfil(&events),
+            Err(error) => promises.fail(error),
         }
         if let Some(submitted) = submitted {
-            submitted.resolve(Outcome::done_now());
-            submitted.notify();
+            submitted.settle(Outcome::done_now());
         }
         outcome
     }

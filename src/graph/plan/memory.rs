@@ -60,7 +60,7 @@ impl MemoryPlan {
         self.offsets.get(at).copied()
     }
 
-    /// The bytes of a request, with what aligns the next one.
+    /// The bytes of a request, from the start of all.
     fn bytes(&self, request: usize) -> std::ops::Range<usize> {
         let start = self.offsets.get(request).copied().unwrap_or(0);
         start..start + self.requests.get(request).map_or(0, |request| request.size_bytes)
@@ -147,15 +147,12 @@ struct Life {
 /// For each request, those that live at the same time: neither ends before the other begins.
 fn beside<'a>(nodes: usize, waits: &impl Fn(u32) -> &'a [u32], requests: &[Request]) -> Vec<Vec<u32>> {
     let mut beside = vec![Vec::new(); requests.len()];
-    let mut waited_for = Vec::new();
+    let mut waited_for = vec![0_u32; nodes];
+    for wait in (0..nodes as u32).flat_map(waits) {
+        waited_for.get_mut(*wait as usize).into_iter().for_each(|count| *count += 1);
+    }
     for first in (0..requests.len()).step_by(TOGETHER) {
         let together = requests.get(first..requests.len().min(first + TOGETHER)).unwrap_or_default();
-        if waited_for.is_empty() {
-            waited_for = vec![0_u32; nodes];
-            for wait in (0..nodes as u32).flat_map(waits) {
-                waited_for.get_mut(*wait as usize).into_iter().for_each(|count| *count += 1);
-            }
-        }
         let lives = lives(nodes, waits, together, waited_for.clone());
         // By column, the requests that may end there.
         let mut ends: HashMap<usize, Vec<usize>> = HashMap::new();
@@ -309,8 +306,8 @@ impl Memory {
         Self(keys.into_iter().filter_map(|key| Some((key, self.0.get(&key)?.clone()))).collect())
     }
 
-    /// A command of a graph that is like the one that this is for, with what stands for the memory here. `owners` are
-    /// graphs, by those in whose place they are.
+    /// A command of another graph of the same shape, with the memory of this one in the place of its own. `owners` has
+    /// the number of the graph here for each graph there.
     ///
     /// # Errors
     /// As [`Self::locate`], and for memory of another size.

@@ -352,9 +352,6 @@ impl<'t> Writer<'t> {
                     self.push(FlowTask { op: again, target: head, value, cost, ..FlowTask::default() });
                 let end = self.here();
                 self.set_target(begin, end);
-                if let Some(Item::Flow(task)) = self.items.get_mut(begin) {
-                    task.again = again as u64;
-                }
                 self.owners.extend([(begin as u64, owner.clone()), (again as u64, owner)]);
                 self.all_ns += self.cost_ns;
                 self.cost_ns = around;

@@ -13,10 +13,10 @@
 //!         Switch:      next += the value; if it is not less than task.limit, next = task.target
 //!         While:       if (the value is zero) next = task.target
 //!                      else if (task.limit == 0) fail
-//!                      else tasks[task.again].count = task.limit - 1
+//!                      else tasks[task.target - 1].count = task.limit - 1
 //!         WhileAgain:  if (the value is not zero) { if (task.count == 0) fail; else again }
 //!         Repeat:      n = the value, or task.constant; if (n > task.limit) fail
-//!                      else if (n == 0) next = task.target; else tasks[task.again].count = n - 1
+//!                      else if (n == 0) next = task.target; else tasks[task.target - 1].count = n - 1
 //!         RepeatAgain: if (task.count != 0) again
 //! again: task.count--; next = task.target; spent += task.cost; if (spent > budget) stop, to go on there
 //! ```
@@ -90,7 +90,7 @@ pub struct FlowValue {
 pub struct FlowTask {
     /// What it does.
     pub op: FlowOp,
-    /// The number of the task to go to.
+    /// The number of the task to go to. Of the task that begins a loop: the one behind the loop's second task.
     pub target: u64,
     /// What it looks at.
     pub value: FlowValue,
@@ -98,8 +98,6 @@ pub struct FlowTask {
     pub limit: u64,
     /// How many iterations [`FlowOp::Repeat`] begins where there is no value.
     pub constant: u64,
-    /// The number of the second task of the loop that this one begins.
-    pub again: u64,
     /// What another iteration adds to what the launch has spent.
     pub cost: u64,
 }
@@ -140,9 +138,8 @@ const LIMIT: u64 = 6;
 const CONSTANT: u64 = 7;
 const COUNT: u64 = 8;
 const COST: u64 = 9;
-const AGAIN: u64 = 10;
 /// By how much the word at the address is shifted, in bits.
-const SHIFT: u64 = 11;
+const SHIFT: u64 = 10;
 
 impl InterpreterLayout {
     /// The words of a task that decides which one is next; `None` in a module without jumps.
@@ -160,7 +157,6 @@ impl InterpreterLayout {
             (LIMIT, task.limit),
             (CONSTANT, task.constant),
             (COST, task.cost),
-            (AGAIN, task.again),
         ] {
             if let Some(word) = words.get_mut(at as usize) {
                 *word = value;
@@ -200,15 +196,11 @@ const NEXT_IN_TURN: u64 = 0;
 const SPENT: u64 = 2;
 
 impl Writer<'_, '_> {
-    /// The whole kernel. The parameters are the list, the first task, the end, and the budget; the
-    /// variables are the next task, and what is spent.
-    pub(super) fn walk(
-        &mut self,
-        parameters: &[u32],
-        [next, spent]: [u32; 2],
-        run: impl FnOnce(&mut Self, u32, &Walk),
-    ) {
-        let &[list, first, end, budget] = parameters else { return };
+    /// The whole kernel. The parameters are the list, the first task, the end, and the budget. The last
+    /// variables are [those of the walk](Self::walk_variables).
+    pub(super) fn walk(&mut self, parameters: &[u32], cases: &[Case], mut variables: Vec<u32>) {
+        let own = variables.split_off(variables.len().saturating_sub(2));
+        let (&[list, first, end, budget], &[next, spent]) = (parameters, own.as_slice()) else { return };
         let bytes = self.bytes();
         self.base = self.body.value(Op::Bitcast, bytes, &[list]);
         let zero = self.body.constant(0);
@@ -225,7 +217,8 @@ impl Writer<'_, '_> {
         self.body.branch_unless(goes_on, exit);
         self.set_following(&walk);
         walk.record = self.record(list, walk.task);
-        run(self, walk.record, &walk);
+        self.flow = Some(walk);
+        self.one(Task::Record(walk.record), cases, variables);
         self.body.branch(head);
         self.body.label(exit);
     }
@@ -411,7 +404,9 @@ impl Writer<'_, '_> {
     fn begin_iterations(&mut self, walk: &Walk, count: u32) {
         let one = self.body.constant(1);
         let left = self.body.arithmetic(Op::ISub, count, one);
-        let again = self.word(walk, AGAIN);
+        // The second task of the loop is the last one before what follows the loop.
+        let target = self.word(walk, TARGET);
+        let again = self.body.arithmetic(Op::ISub, target, one);
         let again = self.record(walk.list, again);
         self.set_word(again, COUNT, left);
     }
@@ -536,7 +531,7 @@ impl Writer<'_, '_> {
         self.body.branch(done);
     }
 
-    /// The types of the variables.
+    /// The types of the variables of the walk: the next task, and what is spent.
     pub(super) fn walk_variables(new: &mut oclave_spirv::Rewriter<'_>) -> [u32; 2] {
         let ulong = new.int_type(64);
         [new.pointer_type(StorageClass::Function, ulong); 2]
@@ -561,10 +556,10 @@ mod tests {
     #[test]
     fn modules_without_jumps_have_no_such_tasks() {
         let value = FlowValue { address: 68, ..FlowValue::default() };
-        let task = FlowTask { op: FlowOp::While, target: 9, value, limit: 5, constant: 4, again: 7, cost: 3 };
+        let task = FlowTask { op: FlowOp::While, target: 9, value, limit: 5, constant: 4, cost: 3 };
         let mut layout = InterpreterLayout::default();
         assert_eq!(layout.flow(&task), None);
         layout.flow_tasks = Some(20);
-        assert_eq!(layout.flow(&task), Some([23, 0, 9, 64, 0, 0, 5, 4, 0, 3, 7, 32, 0, 0, 0, 0]));
+        assert_eq!(layout.flow(&task), Some([23, 0, 9, 64, 0, 0, 5, 4, 0, 3, 32, 0, 0, 0, 0, 0]));
     }
 }

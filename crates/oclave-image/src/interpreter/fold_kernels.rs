@@ -10,26 +10,27 @@ use oclave_spirv::{
     Rewriter, Section, StorageClass, Version, string_words,
 };
 
-/// How elements are combined.
+/// How a reduction or a scan combines elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum FoldOp {
-    /// The sum.
+#[non_exhaustive]
+pub enum Fold {
+    /// The sum; of integers without the bits that do not fit.
     Sum,
-    /// The product.
+    /// The product, in the same way.
     Product,
-    /// The smallest.
+    /// The smallest. Floating-point numbers that are none are left out.
     Min,
-    /// The largest.
+    /// The largest, in the same way.
     Max,
-    /// The bits that all have.
+    /// The bits that all have; of integers.
     And,
-    /// The bits that any has.
+    /// The bits that at least one has; of integers.
     Or,
-    /// The bits that an odd number of them has.
+    /// The bits that an odd number of them has; of integers.
     Xor,
-    /// One if an element is not zero.
+    /// One if an element is not zero, else zero.
     Any,
-    /// One if no element is zero.
+    /// One if no element is zero, else zero.
     All,
 }
 
@@ -88,9 +89,9 @@ impl FoldKernel {
 ///
 /// # Errors
 /// As [`Rewriter::finish`].
-pub fn fold_kernels(op: FoldOp, scalar: Scalar) -> Result<Option<Module>> {
+pub fn fold_kernels(op: Fold, scalar: Scalar) -> Result<Option<Module>> {
     let is_float = matches!(scalar, Scalar::F16 | Scalar::F32 | Scalar::F64);
-    if is_float && matches!(op, FoldOp::And | FoldOp::Or | FoldOp::Xor) {
+    if is_float && matches!(op, Fold::And | Fold::Or | Fold::Xor) {
         return Ok(None);
     }
     let module = Module::from_words(vec![oclave_spirv::MAGIC_NUMBER, Version::V1_0.word(), 0, 1, 0])?;
@@ -110,7 +111,7 @@ pub fn fold_kernels(op: FoldOp, scalar: Scalar) -> Result<Option<Module>> {
     let item = builtin_variable(&mut new, BuiltIn::LocalInvocationId);
     let bits = scalar.size_bytes() * 8;
     let element = if is_float { new.float_type(bits) } else { new.int_type(bits) };
-    let fold = Fold {
+    let fold = Shared {
         op,
         scalar,
         is_float,
@@ -164,7 +165,7 @@ fn one(scalar: Scalar) -> u64 {
 }
 
 /// The bits of what changes nothing.
-fn identity(op: FoldOp, scalar: Scalar) -> u64 {
+fn identity(op: Fold, scalar: Scalar) -> u64 {
     let bits = scalar.size_bytes() * 8;
     let all = u64::MAX >> (64 - bits);
     let is_signed = matches!(scalar, Scalar::I8 | Scalar::I16 | Scalar::I32 | Scalar::I64);
@@ -175,13 +176,13 @@ fn identity(op: FoldOp, scalar: Scalar) -> u64 {
         _ => (None, 1 << (bits - 1)),
     };
     match (op, infinity) {
-        (FoldOp::Sum | FoldOp::Or | FoldOp::Xor | FoldOp::Any, _) => 0,
-        (FoldOp::Product | FoldOp::All, _) => one(scalar),
-        (FoldOp::And, _) => all,
-        (FoldOp::Min, Some(infinity)) => infinity,
-        (FoldOp::Max, Some(infinity)) => infinity | sign,
-        (FoldOp::Min, None) => all >> u32::from(is_signed),
-        (FoldOp::Max, None) => {
+        (Fold::Sum | Fold::Or | Fold::Xor | Fold::Any, _) => 0,
+        (Fold::Product | Fold::All, _) => one(scalar),
+        (Fold::And, _) => all,
+        (Fold::Min, Some(infinity)) => infinity,
+        (Fold::Max, Some(infinity)) => infinity | sign,
+        (Fold::Min, None) => all >> u32::from(is_signed),
+        (Fold::Max, None) => {
             if is_signed {
                 sign
             } else {
@@ -206,8 +207,8 @@ fn constant(new: &mut Rewriter<'_>, ty: u32, scalar: Scalar, bits: u64) -> u32 {
 }
 
 /// What the kernels of a module have in common.
-struct Fold {
-    op: FoldOp,
+struct Shared {
+    op: Fold,
     scalar: Scalar,
     is_float: bool,
     element: u32,
@@ -219,7 +220,7 @@ struct Fold {
     one: u32,
 }
 
-impl Fold {
+impl Shared {
     fn align(&self) -> u32 {
         self.scalar.size_bytes()
     }
@@ -228,21 +229,21 @@ impl Fold {
     fn combine(&self, body: &mut Body<'_, '_>, a: u32, b: u32) -> u32 {
         let is_signed = matches!(self.scalar, Scalar::I8 | Scalar::I16 | Scalar::I32 | Scalar::I64);
         let op = match (self.op, self.is_float) {
-            (FoldOp::Sum, false) => Op::IAdd,
-            (FoldOp::Sum, true) => Op::FAdd,
-            (FoldOp::Product, false) => Op::IMul,
-            (FoldOp::Product, true) => Op::FMul,
-            (FoldOp::And, _) => Op::BitwiseAnd,
-            (FoldOp::Or, _) => Op::BitwiseOr,
-            (FoldOp::Xor, _) => Op::BitwiseXor,
-            (FoldOp::Min | FoldOp::Max | FoldOp::Any | FoldOp::All, _) => {
+            (Fold::Sum, false) => Op::IAdd,
+            (Fold::Sum, true) => Op::FAdd,
+            (Fold::Product, false) => Op::IMul,
+            (Fold::Product, true) => Op::FMul,
+            (Fold::And, _) => Op::BitwiseAnd,
+            (Fold::Or, _) => Op::BitwiseOr,
+            (Fold::Xor, _) => Op::BitwiseXor,
+            (Fold::Min | Fold::Max | Fold::Any | Fold::All, _) => {
                 // A number that is none is never less than another one.
                 let less = match (self.is_float, is_signed) {
                     (true, _) => Op::FOrdLessThan,
                     (false, true) => Op::SLessThan,
                     (false, false) => Op::ULessThan,
                 };
-                let pair = if matches!(self.op, FoldOp::Min | FoldOp::All) { [b, a] } else { [a, b] };
+                let pair = if matches!(self.op, Fold::Min | Fold::All) { [b, a] } else { [a, b] };
                 let bool = body.new.bool_type();
                 let takes_b = body.value(less, bool, &pair);
                 return body.value(Op::Select, self.element, &[takes_b, b, a]);
@@ -255,7 +256,7 @@ impl Fold {
     fn take(&self, body: &mut Body<'_, '_>, value: u32, from: u32, index: u32) -> u32 {
         let place = body.element(self.global, from, index);
         let mut element = body.load(self.element, place, self.align());
-        if matches!(self.op, FoldOp::Any | FoldOp::All) {
+        if matches!(self.op, Fold::Any | Fold::All) {
             let differs = if self.is_float { Op::FUnordNotEqual } else { Op::INotEqual };
             let bool = body.new.bool_type();
             let is_set = body.value(differs, bool, &[element, self.zero]);
@@ -388,7 +389,7 @@ mod tests {
 
     #[test]
     fn the_modules_are_sound() {
-        use FoldOp::{All, And, Any, Max, Min, Or, Product, Sum, Xor};
+        use Fold::{All, And, Any, Max, Min, Or, Product, Sum, Xor};
         for op in [Sum, Product, Min, Max, And, Or, Xor, Any, All] {
             for scalar in Scalar::ALL {
                 let module = fold_kernels(op, scalar).unwrap();
@@ -407,11 +408,11 @@ mod tests {
 
     #[test]
     fn identities_change_nothing() {
-        assert_eq!(identity(FoldOp::Min, Scalar::I8), 0x7f);
-        assert_eq!(identity(FoldOp::Max, Scalar::I8), 0x80);
-        assert_eq!(identity(FoldOp::Min, Scalar::U64), u64::MAX);
-        assert_eq!(identity(FoldOp::Min, Scalar::I64), i64::MAX as u64);
-        assert_eq!(identity(FoldOp::Max, Scalar::F32), u64::from(f32::NEG_INFINITY.to_bits()));
-        assert_eq!(identity(FoldOp::And, Scalar::U16), 0xffff);
+        assert_eq!(identity(Fold::Min, Scalar::I8), 0x7f);
+        assert_eq!(identity(Fold::Max, Scalar::I8), 0x80);
+        assert_eq!(identity(Fold::Min, Scalar::U64), u64::MAX);
+        assert_eq!(identity(Fold::Min, Scalar::I64), i64::MAX as u64);
+        assert_eq!(identity(Fold::Max, Scalar::F32), u64::from(f32::NEG_INFINITY.to_bits()));
+        assert_eq!(identity(Fold::And, Scalar::U16), 0xffff);
     }
 }

@@ -129,7 +129,7 @@ pub(super) fn add(
     if mode == Mode::Flow {
         structs.extend(Writer::walk_variables(new));
     }
-    let (body, parameters, mut structs) = Body::new(new, function, &parameters, &structs);
+    let (body, parameters, structs) = Body::new(new, function, &parameters, &structs);
     let mut writer = Writer {
         body,
         mode,
@@ -146,15 +146,7 @@ pub(super) fn add(
     match mode {
         Mode::Levels => writer.levels(&inputs, &parameters, cases, structs),
         Mode::FlowInGroup => writer.walk_in_group(&inputs, &parameters, cases, structs),
-        Mode::Flow => {
-            let variables = structs.split_off(structs.len().saturating_sub(2));
-            if let &[next, spent] = variables.as_slice() {
-                writer.walk(&parameters, [next, spent], |writer, record, walk| {
-                    writer.flow = Some(*walk);
-                    writer.one(Task::Record(record), cases, structs);
-                });
-            }
-        }
+        Mode::Flow => writer.walk(&parameters, cases, structs),
         _ => writer.tasks(&inputs, &parameters, cases, structs),
     }
     writer.body.finish();

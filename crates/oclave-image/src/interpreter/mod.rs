@@ -62,7 +62,7 @@ use std::collections::BTreeSet;
 
 pub use box_kernels::{BoxLaunch, box_kernels};
 pub use flow::{FlowEnd, FlowOp, FlowTask, FlowValue};
-pub use fold_kernels::{FOLD_GROUP, FoldKernel, FoldOp, fold_kernels};
+pub use fold_kernels::{FOLD_GROUP, Fold, FoldKernel, fold_kernels};
 pub use layout::{
     ExcludedKernel, InterpreterArgument, InterpreterArgumentKind, InterpreterCost, InterpreterKernel,
     InterpreterLayout, InterpreterUnit, LocalCopy, TaskRecord,

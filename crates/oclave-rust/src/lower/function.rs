@@ -905,36 +905,26 @@ impl<'a, 'p> Lower<'a, 'p> {
     fn switch(&mut self, value: &Typed, default: BlockIndex, cases: &[(u128, BlockIndex)]) -> Lowering<()> {
         let parts = leaves(&value.0)?;
         let id = self.scalar(&value.0, &value.1)?;
-        let default = self.label(default);
-        let (id, width) = match parts.as_slice() {
+        let uint = self.int(32);
+        let values = |width: u32| cases.iter().map(move |(case, _)| *case as u64 & mask(width));
+        let words = |width: u32| values(width).map(|value| value as u32).collect();
+        let (id, values): (ValueId, Vec<u32>) = match parts.as_slice() {
             [Leaf { scalar: Scalar::Bool, .. }] => {
-                let uint = self.int(32);
                 let (one, zero) = (self.number(32, 1), self.number(32, 0));
-                (self.op(Op::Select, uint, &[id, one, zero]), 32)
+                (self.op(Op::Select, uint, &[id, one, zero]), words(32))
             }
-            [Leaf { scalar: Scalar::Int(width), .. }] if storage_width(*width) == 64 => {
-                let values: Vec<u64> = cases.iter().map(|(case, _)| *case as u64 & mask(*width)).collect();
-                let (id, values) = self.narrow(id, &values);
-                let mut words = vec![id.word(), default.word()];
-                for (value, (_, to)) in values.into_iter().zip(cases) {
-                    words.extend([value, self.label(*to).word()]);
-                }
-                self.end(Op::Switch, &words);
-                return Ok(());
-            }
-            [Leaf { scalar: Scalar::Int(width), .. }] => {
-                let uint = self.int(32);
-                let is_word = storage_width(*width) == 32;
-                (if is_word { id } else { self.op(Op::UConvert, uint, &[id]) }, *width)
-            }
+            [Leaf { scalar: Scalar::Int(width), .. }] => match storage_width(*width) {
+                64 => self.narrow(id, &values(*width).collect::<Vec<u64>>()),
+                32 => (id, words(*width)),
+                _ => (self.op(Op::UConvert, uint, &[id]), words(*width)),
+            },
             _ => return Err(format!("a `match` over a value of the type {}", value.0).into()),
         };
-        let mut words = vec![id.word(), default.word()];
-        for (case, to) in cases {
-            words.push(*case as u32 & mask(width) as u32);
-            words.push(self.label(*to).word());
+        let mut operands = vec![id.word(), self.label(default).word()];
+        for (value, (_, to)) in values.into_iter().zip(cases) {
+            operands.extend([value, self.label(*to).word()]);
         }
-        self.end(Op::Switch, &words);
+        self.end(Op::Switch, &operands);
         Ok(())
     }
 
