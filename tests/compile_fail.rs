@@ -12,6 +12,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
+use std::time::SystemTime;
 
 /// The programs: of hosts, and kernels in Rust.
 const FOLDERS: [&str; 2] = ["tests/compile_fail", "tests/compile_fail/rust"];
@@ -54,7 +55,8 @@ impl Rustc {
     fn new() -> Self {
         let program = std::env::current_exe().unwrap();
         let deps = program.parent().unwrap().to_owned();
-        let libraries = LIBRARIES.map(|name| (name.to_owned(), newest(&deps, name)));
+        let linked = modified(&program);
+        let libraries = LIBRARIES.map(|name| (name.to_owned(), linked_library(&deps, name, linked)));
         Self { deps, libraries: libraries.into(), out: tempfile::tempdir().unwrap() }
     }
 
@@ -92,8 +94,9 @@ impl Rustc {
     }
 }
 
-/// The library that was built last: cargo has just built it for this test, or found that it is up to date.
-fn newest(deps: &Path, name: &str) -> PathBuf {
+/// The library that this test links: the last one that cargo built before the test's program. Builds with other
+/// features of the library leave theirs in the same folder, later.
+fn linked_library(deps: &Path, name: &str, linked: SystemTime) -> PathBuf {
     let prefix = format!("lib{name}-");
     let files = std::fs::read_dir(deps).unwrap().map(|entry| entry.unwrap());
     let libraries = files.filter(|file| {
@@ -101,8 +104,13 @@ fn newest(deps: &Path, name: &str) -> PathBuf {
         let name = name.to_string_lossy();
         name.starts_with(&prefix) && name.ends_with(".rlib")
     });
-    let newest = libraries.max_by_key(|file| file.metadata().unwrap().modified().unwrap());
-    newest.unwrap_or_else(|| panic!("no library {name} beside the test")).path()
+    let libraries = libraries.map(|file| file.path()).filter(|library| modified(library) <= linked);
+    let last = libraries.max_by_key(|library| modified(library));
+    last.unwrap_or_else(|| panic!("no library {name} beside the test"))
+}
+
+fn modified(file: &Path) -> SystemTime {
+    file.metadata().unwrap().modified().unwrap()
 }
 
 /// Messages without what differs from machine to machine, or with each change of the library: other folders, and line
