@@ -69,22 +69,27 @@ pub(super) fn attach(
 }
 
 /// The table of the addresses of a program's variables, as kernels get it in the hidden argument;
-/// none where the image has no device globals.
+/// none where the image has no device globals. It may be joined of the images of several programs.
 pub(super) fn table_of(
     builder: &Builder<'_>,
     image: &LoadedImage,
     device: &DeviceState,
-    program: &BuiltProgram,
+    programs: &[&BuiltProgram],
 ) -> Result<Option<Arc<Allocation>>> {
     let globals = image.device_globals();
-    if globals.is_empty() || program.hidden().is_some() {
+    if let [program] = programs
+        && (globals.is_empty() || program.hidden().is_some())
+    {
         return Ok(program.hidden().cloned());
+    }
+    if globals.is_empty() {
+        return Ok(None);
     }
     let queue = device.queue(builder.context)?;
     let lost = |global: &DeviceGlobalInfo| Error::invalid(format!("device global `{}` is lost", global.id));
     let mut addresses = Vec::new();
     for global in globals {
-        addresses.push(match program.own_global(&global.id) {
+        addresses.push(match programs.iter().find_map(|program| program.own_global(&global.id)) {
             _ if is_watched(global) => watched(builder, global, device)?,
             Some(memory) => memory.address(),
             None if global.device_image_scope => 0,

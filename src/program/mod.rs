@@ -27,8 +27,8 @@ pub use ahead::build_ahead_of_time;
 pub use bundle::{BundleKernel, KernelBundle};
 pub use disk::ProgramCache;
 pub(crate) use interpreter::{
-    FlowGroup, FlowLoad, GroupLimits, INTERPRETER_FLOW, InterpreterProgram, InterpreterSlot, Load,
-    PendingProgram, Segment as InterpreterSegment, Shape, TaskList,
+    FlowGroup, FlowLoad, GroupLimits, INTERPRETER_FLOW, InterpreterPart, InterpreterProgram, InterpreterSlot,
+    Load, PendingProgram, Segment as InterpreterSegment, Shape, TaskList, joined_kernels,
 };
 pub(crate) use prints::PrintSink;
 pub use prints::Printed;

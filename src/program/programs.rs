@@ -12,7 +12,9 @@ use super::bundle;
 use super::device::DeviceState;
 use super::disk::{DiskCache, ProgramCache};
 use super::globals::Globals;
-use super::interpreter::InterpreterProgram;
+use super::interpreter::{
+    InterpreterPart, InterpreterProgram, InterpreterSlot, JoinedSlots, Names, joined_image,
+};
 use super::map::{GlobalKey, KernelKey, ProgramKey, ProgramMap};
 use super::prints::{PrintSink, Prints};
 use super::ready::{BuiltProgram, ReadyKernel};
@@ -36,6 +38,7 @@ pub(crate) struct Programs {
     /// Of image tables; bundles have their own.
     map: ProgramMap,
     globals: Globals,
+    joined: JoinedSlots,
     known: Known,
     faults: Arc<VirtualFaults>,
     virtual_call_checks: bool,
@@ -71,6 +74,7 @@ impl Programs {
             devices: context.devices().iter().map(|device| DeviceState::new(context, device)).collect(),
             map: ProgramMap::default(),
             globals: Globals::default(),
+            joined: JoinedSlots::default(),
             known: Known::default(),
             faults,
             virtual_call_checks,
@@ -242,6 +246,48 @@ impl Programs {
         self.known.enter(images);
     }
 
+    /// Where interpreter programs with kernels of several programs are.
+    pub(crate) fn joined_slot(&self, parts: &[InterpreterPart]) -> Arc<InterpreterSlot> {
+        self.joined.slot(parts)
+    }
+
+    /// The interpreter program for kernels of several programs, `kernels` as it calls them. Builds all of them if
+    /// nobody did.
+    ///
+    /// # Errors
+    /// As [`Self::interpreter`], also when the images do not link.
+    pub(crate) fn joined_interpreter(
+        &self,
+        device: &Device,
+        parts: &[InterpreterPart],
+        slot: &InterpreterSlot,
+        kernels: &BTreeSet<String>,
+    ) -> Result<Arc<InterpreterProgram>> {
+        let (_, state) = self.device(device)?;
+        slot.find_or_build(kernels, || {
+            let built = parts
+                .iter()
+                .map(|part| self.program_of_call(device, &part.target, &part.specs))
+                .collect::<Result<Vec<_>>>()?;
+            let images: Vec<_> = parts
+                .iter()
+                .zip(&built)
+                .map(|(part, (_, image))| (part, &**image, spec::of_image(&part.specs, image)))
+                .collect();
+            let programs: Vec<&BuiltProgram> = built.iter().map(|(program, _)| &**program).collect();
+            let own = images.iter().flat_map(|(_, image, _)| image.device_globals());
+            let mut own: Vec<&str> =
+                own.filter(|global| global.device_image_scope).map(|global| global.id.as_str()).collect();
+            own.sort_unstable();
+            if let Some([id, _]) = own.windows(2).find(|pair| matches!(pair, [a, b] if a == b)) {
+                let what = format!("two programs have a device global `{id}` of their own");
+                return Err(Error::new(ErrorKind::KernelNotSupported, what));
+            }
+            let image = joined_image(&images)?;
+            self.builder().build_interpreter(&image, state, &[], &programs, (kernels, Names::of(parts)))
+        })
+    }
+
     /// The interpreter program for some kernels of the program that a call's kernel is in. Builds
     /// both if nobody did.
     ///
@@ -259,21 +305,34 @@ impl Programs {
         if let Some(known) = ready.interpreters().find(kernels) {
             return known;
         }
+        let (_, state) = self.device(device)?;
+        let (program, image) = self.program_of_call(device, target, specs)?;
+        let specs = spec::of_image(specs, &image);
+        program.interpreters().find_or_build(kernels, || {
+            let names = (kernels, Names::default());
+            self.builder().build_interpreter(&image, state, &specs, &[&*program], names)
+        })
+    }
+
+    /// The program that a call's kernel is in, and its image.
+    fn program_of_call(
+        &self,
+        device: &Device,
+        target: &CallTarget,
+        specs: &[SpecValue],
+    ) -> Result<(Arc<BuiltProgram>, Arc<LoadedImage>)> {
         let (index, state) = self.device(device)?;
         let source = Source::of(target, specs)?;
         let map = match target {
             CallTarget::Image(_) => &self.map,
             CallTarget::Bundle(kernel) => kernel.bundle().programs(),
         };
-        for image in candidates(source.name, &source.images, source.kernel, state.profile())? {
-            // The one that the kernel came from: the others were refused.
-            let Ok((program, image)) = self.program(map, image, (index, state), specs) else { continue };
-            let builder = self.builder();
-            let specs = spec::of_image(specs, &image);
-            let build = || builder.build_interpreter(&image, state, &specs, &program, kernels);
-            return program.interpreters().find_or_build(kernels, build);
-        }
-        Err(Error::invalid("no image holds it"))
+        let candidates = candidates(source.name, &source.images, source.kernel, state.profile())?;
+        // The one that the kernel came from: the others were refused.
+        candidates
+            .into_iter()
+            .find_map(|image| self.program(map, image, (index, state), specs).ok())
+            .ok_or_else(|| Error::invalid("no image holds it"))
     }
 
     /// The memory of a device global that `image`, of a table or of the bundle whose map this is,

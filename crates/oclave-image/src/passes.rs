@@ -25,8 +25,8 @@ pub mod interpreter {
         BoxLaunch, ByteBox, ExcludedKernel, FOLD_GROUP, FlowEnd, FlowOp, FlowTask, FlowValue, Fold,
         FoldKernel, INTERPRETER_FLOW, INTERPRETER_SEQ, INTERPRETER_WI, InterpreterArgument,
         InterpreterArgumentKind, InterpreterCost, InterpreterKernel, InterpreterLayout, InterpreterModule,
-        InterpreterUnit, LocalCopy, OwnTask, TaskRecord, box_kernels, flow_module, fold_kernels,
-        interpreter_module,
+        InterpreterUnit, JoinPart, LocalCopy, OwnTask, TaskRecord, box_kernels, flow_module, fold_kernels,
+        interpreter_module, join_images, joined_name,
     };
 }
 

@@ -4,11 +4,13 @@
 
 mod support;
 
-use oclave_image::DeviceTarget;
+use std::collections::BTreeSet;
+
 use oclave_image::passes::interpreter::{
     FlowOp, FlowTask, INTERPRETER_FLOW, INTERPRETER_SEQ, INTERPRETER_WI, InterpreterArgumentKind,
-    InterpreterLayout, InterpreterUnit, flow_module, interpreter_module,
+    InterpreterLayout, InterpreterUnit, JoinPart, flow_module, interpreter_module, join_images, joined_name,
 };
+use oclave_image::{DeviceImage, DeviceTarget, PostLinkOptions, SplitMode, TranslationUnit, post_link};
 use oclave_spirv::check;
 use oclave_spirv::transform::strip;
 use oclave_spirv::{Module, Op, Version};
@@ -328,4 +330,63 @@ fn arguments_are_laid_out_as_in_c() {
         }
         assert!(end <= kernel.block_bytes && kernel.block_bytes.is_multiple_of(kernel.block_align));
     }
+}
+
+fn fixture(name: &str) -> Module {
+    let found = support::fixtures().into_iter().find(|(of, _)| of == name);
+    Module::from_bytes(&found.unwrap_or_else(|| panic!("no {name}")).1).unwrap()
+}
+
+fn image(stem: &str) -> DeviceImage {
+    let mut options = PostLinkOptions::default();
+    options.split = SplitMode::Off;
+    let unit = TranslationUnit::new(stem, fixture(&format!("{stem}.O2.spv")));
+    post_link(&[unit], &options).unwrap().remove(0)
+}
+
+/// The values of the constants of 32 bits.
+fn words(module: &Module) -> BTreeSet<u32> {
+    let constants = module.instructions().filter(|i| i.is(Op::Constant) && i.operands().len() == 1);
+    constants.filter_map(|i| i.operand(0)).collect()
+}
+
+#[test]
+fn kernels_of_several_images_become_one_image() {
+    let (constants, globals) = (image("constants"), image("globals"));
+    let all = BTreeSet::from(["all".to_owned()]);
+    let of_globals: BTreeSet<String> = globals.kernels.iter().map(|kernel| kernel.name.clone()).collect();
+    // Twice the same kernel, with a value of a constant and without. Values of constants that it does not use are no fault.
+    let wide = 4242_u32.to_le_bytes();
+    let given: [(u32, &[u8]); 2] = [(0, &wide), (8, &[1, 0])];
+    let parts = [
+        JoinPart { image: &constants, kernels: &all, specs: &given },
+        JoinPart { image: &globals, kernels: &of_globals, specs: &[] },
+        JoinPart { image: &constants, kernels: &all, specs: &[] },
+    ];
+    let joined = join_images(&parts).unwrap();
+    let module = Module::from_words(joined.spirv.clone()).unwrap();
+    check::check(&module).unwrap();
+    // The validator does not know all hints of the translator.
+    assert_valid("joined", &strip::strip(&module, |_| false).unwrap());
+    let expected = || {
+        let first = std::iter::once(joined_name(0, "all"));
+        first.chain(of_globals.iter().map(|name| joined_name(1, name))).chain([joined_name(2, "all")])
+    };
+    assert_eq!(entry_points(&module).into_iter().collect::<BTreeSet<_>>(), expected().collect());
+    let described: BTreeSet<String> = joined.kernels.iter().map(|kernel| kernel.name.clone()).collect();
+    assert_eq!(described, expected().collect());
+    assert_eq!(joined.device_globals().unwrap(), globals.device_globals().unwrap());
+    // 16 is what the constant is without a value.
+    assert!(words(&module).is_superset(&BTreeSet::from([16, 4242])), "{:?}", words(&module));
+    assert!(!module.instructions().any(|i| i.is(Op::SpecConstant)));
+    assert_eq!(module.spec_ids().count(), 0);
+    // One with other addresses does not link.
+    let narrow = DeviceImage {
+        spirv: fixture("globals32.O2.spv").into_words(),
+        kernels: globals.kernels.clone(),
+        ..DeviceImage::default()
+    };
+    let other = JoinPart { image: &narrow, kernels: &of_globals, specs: &[] };
+    let error = join_images(&[parts[0], other]).unwrap_err();
+    assert!(error.to_string().contains("widths of addresses"), "{error}");
 }

@@ -58,7 +58,7 @@ impl Draft {
         block: &mut Vec<u8>,
     ) -> Result<Self> {
         let name = &form.kernel.signature().name;
-        let number = program.layout().kernel_index(name).ok_or_else(lost)?;
+        let number = program.kernel_index(form.kernel.interpreters(), name).map_err(|_| lost())?;
         let kernel = program.layout().kernel(number).ok_or_else(lost)?;
         let arguments = form.arguments(queue)?;
         block.clear();

@@ -8,18 +8,40 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Weak};
 
 use crate::driver::hook;
-use crate::program::{CallTarget, InterpreterSlot, PendingProgram, SpecValue};
+use crate::program::{InterpreterPart, InterpreterSlot, PendingProgram, joined_kernels};
 use crate::runtime;
 use crate::{Context, Device};
 
-/// Kernels of a program that an interpreter program is wanted for.
-pub(in crate::graph) struct Wanted {
-    /// One of them.
-    pub(in crate::graph) target: CallTarget,
-    pub(in crate::graph) specs: Vec<SpecValue>,
-    /// Of their program.
-    pub(in crate::graph) slot: Arc<InterpreterSlot>,
-    pub(in crate::graph) kernels: BTreeSet<String>,
+/// Kernels that an interpreter program is wanted for.
+pub(in crate::graph) enum Wanted {
+    /// Of one program.
+    One(InterpreterPart),
+    /// Of several programs.
+    Joined { parts: Vec<InterpreterPart>, slot: Arc<InterpreterSlot>, kernels: BTreeSet<String> },
+}
+
+impl Wanted {
+    /// For a list with jumps, which has kernels of all of these programs.
+    pub(in crate::graph) fn joined(context: &Context, parts: Vec<InterpreterPart>) -> Self {
+        let (slot, kernels) = (context.programs().joined_slot(&parts), joined_kernels(&parts));
+        Self::Joined { parts, slot, kernels }
+    }
+
+    /// The programs that the kernels are of.
+    pub(in crate::graph) fn parts(&self) -> &[InterpreterPart] {
+        match self {
+            Self::One(part) => std::slice::from_ref(part),
+            Self::Joined { parts, .. } => parts,
+        }
+    }
+
+    /// Where the interpreter program will be, and its kernels.
+    pub(in crate::graph) fn place(&self) -> (&Arc<InterpreterSlot>, &BTreeSet<String>) {
+        match self {
+            Self::One(part) => (&part.slot, &part.kernels),
+            Self::Joined { slot, kernels, .. } => (slot, kernels),
+        }
+    }
 }
 
 /// Interpreter programs that are being built on threads of the library.
@@ -33,7 +55,8 @@ impl Build {
         let mut pending = Vec::with_capacity(all.len());
         let mut new = Vec::new();
         for wanted in all {
-            let (program, is_new) = wanted.slot.pending(&wanted.kernels);
+            let (slot, kernels) = wanted.place();
+            let (program, is_new) = slot.pending(kernels);
             if is_new {
                 new.push((Last(Arc::downgrade(&program)), wanted));
             }
@@ -71,8 +94,14 @@ fn build(context: &Context, device: &Device, last: &Last, wanted: &Wanted) {
     if runtime::is_exiting() {
         return;
     }
-    let Wanted { target, specs, kernels, .. } = wanted;
-    if let Err(error) = context.programs().interpreter(device, target, specs, kernels) {
+    let programs = context.programs();
+    let built = match wanted {
+        Wanted::One(InterpreterPart { target, specs, kernels, .. }) => {
+            programs.interpreter(device, target, specs, kernels)
+        }
+        Wanted::Joined { parts, slot, kernels } => programs.joined_interpreter(device, parts, slot, kernels),
+    };
+    if let Err(error) = built {
         log::debug!("built in the background: {error:#}");
     }
 }

@@ -224,7 +224,7 @@ fn one_program(survey: &Survey, always: bool) -> Result<Arc<InterpreterProgram>,
     let program = match survey.programs.as_slice() {
         [program] => program,
         [] => return Err("there is no kernel".to_owned()),
-        _ => return Err("its kernels are of several programs".to_owned()),
+        _ => return Err("its kernels are of several interpreter programs".to_owned()),
     };
     let kernels = candidates.nodes.iter().filter(|node| node.kind != Kind::Nothing);
     let (count, steps) = kernels.fold((0.0, 0.0), |(count, steps), node| (count + 1.0, steps + node.steps));

@@ -1,6 +1,6 @@
 //! What the interpreter can do with commands: asks programs, and gives planning plain numbers.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::background::{Build, Wanted};
@@ -11,7 +11,7 @@ use crate::graph::exec::draft;
 use crate::graph::exec::tasks::{TaskLimits, Tasks};
 use crate::graph::plan::eligibility::{Candidate, Kind, LOCAL_ALIGN, groups_for};
 use crate::graph::plan::planner::Candidates;
-use crate::program::{INTERPRETER_FLOW, InterpreterProgram, InterpreterSlot, Shape};
+use crate::program::{INTERPRETER_FLOW, InterpreterPart, InterpreterProgram, InterpreterSlot, Shape};
 use crate::{Error, Queue, Result};
 
 /// What came of looking at the nodes of a partition.
@@ -37,8 +37,8 @@ type Numbers = HashMap<usize, Result<u32, u32>>;
 
 impl Survey {
     /// Looks at commands, with numbers for messages. Builds missing interpreter programs in the
-    /// background: `at_once`, or when one of them is wanted for the second time. With `has_flow`, the
-    /// programs run lists with jumps.
+    /// background: `at_once`, or when one of them is wanted for the second time. With `has_flow`, all
+    /// kernels are in one program, which runs lists with jumps.
     pub(in crate::graph) fn of<'c>(
         queue: &Queue,
         commands: impl Iterator<Item = (u32, &'c CommandKind)>,
@@ -49,32 +49,40 @@ impl Survey {
             command.form(queue).map_err(|error| error.at(format!("node {origin}")))
         };
         let forms: Vec<Form<'c>> = commands.map(form).collect::<Result<_>>()?;
-        let flow = has_flow.then(|| INTERPRETER_FLOW.to_owned());
-        let mut wanted: Vec<Wanted> = Vec::new();
+        let mut parts: Vec<InterpreterPart> = Vec::new();
         let mut places: HashMap<usize, usize> = HashMap::new();
         for form in &forms {
             let Form::Kernel(KernelForm { kernel, call, .. }) = form else { continue };
             let at = *places.entry(address(kernel.interpreters())).or_insert_with(|| {
-                wanted.push(Wanted {
+                parts.push(InterpreterPart {
                     target: call.target().clone(),
                     specs: call.specs().to_vec(),
                     slot: Arc::clone(kernel.interpreters()),
-                    kernels: flow.iter().cloned().collect(),
+                    kernels: BTreeSet::new(),
                 });
-                wanted.len() - 1
+                parts.len() - 1
             });
             let name = &kernel.signature().name;
-            if let Some(Wanted { kernels, .. }) = wanted.get_mut(at)
+            if let Some(InterpreterPart { kernels, .. }) = parts.get_mut(at)
                 && !kernels.contains(name)
             {
                 kernels.insert(name.clone());
             }
         }
+        let wanted: Vec<Wanted> = match (has_flow, parts.as_mut_slice()) {
+            (true, [part]) => {
+                part.kernels.insert(INTERPRETER_FLOW.to_owned());
+                parts.into_iter().map(Wanted::One).collect()
+            }
+            (true, [_, _, ..]) => vec![Wanted::joined(queue.context(), parts)],
+            _ => parts.into_iter().map(Wanted::One).collect(),
+        };
         let mut survey = Self::default();
         let mut numbers = Numbers::new();
         let mut missing = Vec::new();
         for wanted in wanted {
-            match wanted.slot.find(&wanted.kernels) {
+            let (slot, kernels) = wanted.place();
+            match slot.find(kernels) {
                 Some(built) => {
                     let number = match built {
                         Ok(program) => {
@@ -83,14 +91,20 @@ impl Survey {
                         }
                         Err(error) => Err(survey.reason(&format!("{error:#}"))),
                     };
-                    numbers.insert(address(&wanted.slot), number);
+                    numbers.extend(wanted.parts().iter().map(|part| (address(&part.slot), number)));
                 }
                 None => missing.push(wanted),
             }
         }
         if !missing.is_empty() {
             // All are noted.
-            let known = missing.iter().filter(|wanted| wanted.slot.request(&wanted.kernels)).count();
+            let known = missing
+                .iter()
+                .filter(|wanted| {
+                    let (slot, kernels) = wanted.place();
+                    slot.request(kernels)
+                })
+                .count();
             if known == 0 && !at_once {
                 return Ok(Surveyed::FirstRequest);
             }
@@ -147,10 +161,7 @@ impl Survey {
         };
         let look_up = || {
             let program = self.programs.get(number as usize).ok_or_else(lost)?;
-            let index = program.layout().kernel_index(name).ok_or_else(|| {
-                let reason = program.layout().why_excluded(name).unwrap_or("it is not there");
-                format!("kernel `{name}`: {reason}")
-            })?;
+            let index = program.kernel_index(form.kernel.interpreters(), name)?;
             let kernel = program.layout().kernel(index).ok_or_else(lost)?;
             let bytes = form.call.arguments().iter().map(local_bytes).fold(0, u64::saturating_add);
             let size = &form.size;

@@ -6,7 +6,10 @@
 //! always come in the hidden argument, on every device, because the interpreter program would have
 //! variables of its own. The table of the hidden argument has the addresses of the program's
 //! variables.
+//!
+//! Lists with jumps may have kernels of several programs (`joined.rs`).
 
+mod joined;
 mod limits;
 mod slot;
 mod tasks;
@@ -29,6 +32,8 @@ use oclave_image::passes::interpreter::{
 use oclave_image::passes::{self, Legal, legalize_with};
 use oclave_spirv::transform::dce;
 
+pub(crate) use self::joined::{InterpreterPart, joined_kernels};
+pub(super) use self::joined::{JoinedSlots, Names, joined_image};
 pub(crate) use self::limits::GroupLimits;
 pub(crate) use self::slot::{InterpreterSlot, PendingProgram};
 pub(crate) use self::tasks::TaskList;
@@ -105,6 +110,7 @@ pub(crate) struct Load {
 #[derive(Debug)]
 pub(crate) struct InterpreterProgram {
     layout: InterpreterLayout,
+    names: Names,
     seq: Mutex<Kernel>,
     wi: Mutex<Kernel>,
     /// The one with jumps, in programs for loops.
@@ -135,6 +141,18 @@ impl InterpreterProgram {
     /// What it holds.
     pub(crate) fn layout(&self) -> &InterpreterLayout {
         &self.layout
+    }
+
+    /// The number of a kernel of the program that this slot is of.
+    ///
+    /// # Errors
+    /// The reason why it is not there.
+    pub(crate) fn kernel_index(&self, of: &Arc<InterpreterSlot>, kernel: &str) -> Result<u32, String> {
+        let name = self.names.name(of, kernel);
+        self.layout.kernel_index(&name).ok_or_else(|| {
+            let reason = self.layout.why_excluded(&name).unwrap_or("it is not there");
+            format!("kernel `{kernel}`: {reason}")
+        })
     }
 
     /// Which groups it can run.
@@ -233,7 +251,8 @@ impl InterpreterProgram {
 }
 
 impl Builder<'_> {
-    /// The interpreter program for some kernels of a program.
+    /// The interpreter program for some kernels of an image, with the variables of programs that were built of it, or of
+    /// the images that it was joined of.
     ///
     /// # Errors
     /// [`ErrorKind::KernelNotSupported`] with the reasons, when it can run none of them.
@@ -242,8 +261,8 @@ impl Builder<'_> {
         image: &LoadedImage,
         device: &DeviceState,
         specs: &[SpecValue],
-        original: &BuiltProgram,
-        kernels: &BTreeSet<String>,
+        originals: &[&BuiltProgram],
+        (kernels, names): (&BTreeSet<String>, Names),
     ) -> Result<Arc<InterpreterProgram>> {
         let LegalInterpreter { words, layout, spec_ids } = legal_words(image, device, kernels)?;
         let specs: Vec<SpecValue> =
@@ -261,7 +280,7 @@ impl Builder<'_> {
         // another one.
         let form = format!("interpreter {}", blake3::hash(bytemuck::cast_slice(&words)));
         let program = self.program_of(image, device, &specs, &form, || Ok(words))?;
-        let hidden = attach::table_of(self, image, device, original)?;
+        let hidden = attach::table_of(self, image, device, originals)?;
         let kernel = |name: &str| -> Result<Kernel> {
             let mut kernel = Kernel::new(&program, name)?;
             // All that tasks point to.
@@ -290,6 +309,7 @@ impl Builder<'_> {
         };
         Ok(Arc::new(InterpreterProgram {
             layout,
+            names,
             seq: Mutex::new(kernel(INTERPRETER_SEQ)?),
             wi: Mutex::new(wi),
             flow: kernels

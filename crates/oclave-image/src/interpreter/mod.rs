@@ -29,6 +29,7 @@
 //! | `kernels.rs`, `emit.rs` | the two kernels |
 //! | `levels.rs` | the second one for GPUs |
 //! | `flow.rs` | a third one, with jumps, in modules for loops |
+//! | `join.rs` | kernels of several images in one, before all this |
 //! | `layout.rs` | what the host must know |
 //!
 //! # What cannot be interpreted
@@ -51,6 +52,7 @@ mod flow;
 mod fold_kernels;
 mod functions;
 mod index_space;
+mod join;
 mod kernels;
 mod layout;
 mod levels;
@@ -63,6 +65,7 @@ use std::collections::BTreeSet;
 pub use box_kernels::{BoxLaunch, box_kernels};
 pub use flow::{FlowEnd, FlowOp, FlowTask, FlowValue};
 pub use fold_kernels::{FOLD_GROUP, Fold, FoldKernel, fold_kernels};
+pub use join::{JoinPart, join_images, joined_name};
 pub use layout::{
     ExcludedKernel, InterpreterArgument, InterpreterArgumentKind, InterpreterCost, InterpreterKernel,
     InterpreterLayout, InterpreterUnit, LocalCopy, TaskRecord,
