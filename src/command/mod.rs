@@ -19,7 +19,7 @@ pub use describe::call::KernelCall;
 pub(crate) use describe::command::CommandKind;
 pub use describe::command::{Advice, Command};
 pub(crate) use describe::control::{
-    ControlBody, ControlFlow, ControlKind, ControlValue, Scalar, SealedCount,
+    ControlBody, ControlFlow, ControlKind, ControlValue, Scalar, SealedCount, of_body,
 };
 pub use describe::control::{ControlInteger, ControlScalar, Count};
 pub use describe::fold::{Fold, FoldScalar};

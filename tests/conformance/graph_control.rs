@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use oclave::{Buffer, Command, Context, Detail, DynamicParameter, ErrorKind, Graph, NodeType, Queue};
+use oclave::{Buffer, Command, Context, Detail, DynamicParameter, ErrorKind, Fold, Graph, NodeType, Queue};
 
 use super::graph_support::{
     Values, Way, advance_by, chain, count_down, edges, read, submit, updatable, ways,
 };
 use super::kernels::buffers::{advance, advance_late, combine, keep_low};
-use super::kernels::globals_define;
+use super::kernels::{globals_define, globals_scope};
 
 /// `times` times ·3 + 1.
 fn advanced(mut value: u32, times: u32) -> u32 {
@@ -122,6 +122,37 @@ fn cf_whl_002_a_condition_in_a_buffer_and_edges_by_accessors() {
         submit(&way, &executable);
         assert_eq!(*values.host_read().unwrap(), [advanced(2, 4) + 5; 8]);
         assert_eq!(*left.host_read().unwrap(), [u32::MAX, 0, 0]);
+    }
+}
+
+#[test]
+fn cf_buf_001_bodies_that_do_not_run_leave_buffers_as_they_are() {
+    for way in ways() {
+        // The body would replace all of one buffer, and read another that a node behind it replaces.
+        let [replaced, seen] = [[7_u32; 8], [5; 8]].map(|data| Buffer::from_vec(data.to_vec()).unwrap());
+        let (total, runs) = (way.device(&[1_u32; 8]), way.device(&[0_u32]));
+        let body = way.graph();
+        body.add(Command::copy(&total, &replaced.write().no_init())).unwrap();
+        body.add(Command::parallel_for(8, combine(seen.read(), &total, 1))).unwrap();
+        let graph = way.graph();
+        let node = graph.add(Command::repeat(&runs, &body)).unwrap();
+        graph.after(&node).add(Command::fill(&seen.write().no_init(), 9)).unwrap();
+        let executable = way.finalize(&graph);
+        submit(&way, &executable);
+        assert_eq!(*replaced.host_read().unwrap(), [7; 8]);
+        assert_eq!(*seen.host_read().unwrap(), [9; 8]);
+        way.queue.write(&runs, &[1]).unwrap();
+        seen.host_write().unwrap().fill(5);
+        submit(&way, &executable);
+        assert_eq!(read(&way, &total), [6; 8]);
+        assert_eq!(*seen.host_read().unwrap(), [9; 8]);
+        // Not in a graph.
+        let one_more = Buffer::from_vec(vec![3_u32; 8]).unwrap();
+        let body = way.graph();
+        body.add(Command::fill(&one_more.write().no_init(), 4)).unwrap();
+        way.queue.write(&runs, &[0]).unwrap();
+        way.queue.submit(Command::repeat(&runs, &body)).unwrap().wait().unwrap();
+        assert_eq!(*one_more.host_read().unwrap(), [3; 8]);
     }
 }
 
@@ -542,6 +573,86 @@ fn cf_itp_001_loops_of_small_nodes_are_one_launch() {
 }
 
 #[test]
+fn cf_itp_002_kernels_of_several_programs_are_one_launch() {
+    use super::kernels::spec_constants::{FACTOR, specialized};
+    let Some(way) = ways().into_iter().find(|way| way.strategy == oclave::ReplayStrategy::Interpreter) else {
+        return;
+    };
+    let way = way.alone();
+    let values = way.device(&[1_u32; 8]);
+    let (total, left, floats) = (way.device(&[0_u32]), way.device(&[0_u32]), way.device(&[1.0_f32; 4]));
+    let finalize = |graph: &Graph| {
+        graph.finalizer().updatable().strategy(way.strategy).wait_for_interpreter().finalize().unwrap()
+    };
+    let by = |factor: i32| Command::parallel_for(4, specialized(&floats).spec(&FACTOR, factor));
+    // Four sources, one of them with two values of a constant, and a kernel of the library.
+    let body = chain(
+        &way,
+        [
+            advance_by(&values, 3, 1),
+            Command::reduce(Fold::Sum, &values, &total),
+            by(2),
+            by(5),
+            Command::single_task(globals_define::count_up(2)),
+            Command::single_task(globals_scope::scoped_add(3)),
+            count_down(&left),
+        ],
+    );
+    let graph = way.graph();
+    let looped = graph.while_(&left, &body).unwrap();
+    // What a launch writes to variables is what the list reads, and the other way round.
+    graph.after(&looped).add(Command::single_task(globals_scope::scoped_add(100))).unwrap();
+    let executable = finalize(&graph);
+    let is_there = |executable: &oclave::ExecutableGraph| {
+        executable.segments().iter().any(|segment| segment.nodes == [0])
+    };
+    let has_jumps = is_there(&executable);
+    let (counter, scoped) = (&globals_define::COUNTER, &globals_scope::SCOPED);
+    let begun = (way.queue.read(counter).unwrap(), way.queue.read(scoped).unwrap());
+    let (mut value, mut float, mut iterations, mut sums) = (1_u32, 1.0_f32, 0, 0);
+    for (submission, rounds) in [2, 0, 3].into_iter().enumerate() {
+        way.queue.write(&left, &[rounds]).unwrap();
+        submit(&way, &executable);
+        for _ in 0..rounds {
+            value = value * 3 + 1;
+            float = (float * 2.0 + 0.5) * 5.0 + 0.5;
+            sums = value * 8;
+        }
+        iterations += rounds as i32;
+        assert_eq!(read(&way, &values), [value; 8]);
+        assert_eq!(read(&way, &total), [sums]);
+        assert_eq!(way.queue.read(&floats).unwrap(), [float; 4]);
+        assert_eq!(way.queue.read(counter).unwrap(), begun.0 + 2 * iterations);
+        assert_eq!(way.queue.read(scoped).unwrap(), begun.1 + 3 * iterations + 100 * (submission as i32 + 1));
+    }
+    // What holds for a loop of one program holds for this one.
+    let alone = way.graph();
+    alone.while_(&left, &chain(&way, [count_down(&left)])).unwrap();
+    let reasons = executable.not_interpreted();
+    assert_eq!(has_jumps, is_there(&finalize(&alone)), "{reasons:?}");
+    if !has_jumps {
+        skip!("the interpreter has no jumps here: {reasons:?}");
+    }
+    // Two programs that both have the variable: an interpreter program has only one.
+    let body = chain(
+        &way,
+        [1, 4].map(|step| {
+            Command::single_task(globals_scope::scoped_add(1).spec(&globals_scope::SCOPED_STEP, step))
+        }),
+    );
+    let graph = way.graph();
+    graph.repeat(3, &body).unwrap();
+    let executable = finalize(&graph);
+    submit(&way, &executable);
+    assert!(!is_there(&executable));
+    let reasons = format!("{:?}", executable.not_interpreted());
+    assert!(
+        reasons.contains("two programs have a device global `oclave/tests/globals_scope.scoped_"),
+        "{reasons}"
+    );
+}
+
+#[test]
 fn cf_can_001_a_cancelled_loop_ends_between_iterations() {
     for way in ways() {
         let values = way.device(&[0_u32]);
@@ -570,17 +681,25 @@ fn cf_can_001_a_cancelled_loop_ends_between_iterations() {
 
 /// Programs of loops, conditions and commands that change four arrays, on the host and as graphs.
 mod programs {
+    use std::collections::HashMap;
+
+    use oclave::{ExecutableGraph, Node};
+
     use super::*;
 
     const ARRAYS: usize = 4;
     /// One for each depth of loops.
     const DEPTH: usize = 3;
 
+    #[derive(Debug)]
     pub(super) enum Statement {
+        /// Of the first `items` elements.
         Advance {
+            id: usize,
             array: usize,
             factor: u32,
             addend: u32,
+            items: usize,
         },
         Combine {
             from: usize,
@@ -597,6 +716,7 @@ mod programs {
         },
         Host,
         Repeat {
+            id: usize,
             count: u32,
             body: Vec<Statement>,
         },
@@ -623,12 +743,22 @@ mod programs {
     }
 
     /// A generator of numbers.
-    pub(super) struct Numbers(pub(super) u64);
+    pub(super) struct Numbers {
+        state: u64,
+        statements: usize,
+        /// Whether programs have kernels only, as updates of whole graphs want them.
+        are_kernels: bool,
+    }
 
     impl Numbers {
+        pub(super) fn new(seed: u64, are_kernels: bool) -> Self {
+            Self { state: seed, statements: 0, are_kernels }
+        }
+
         fn below(&mut self, end: usize) -> usize {
-            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (self.0 >> 33) as usize % end
+            self.state =
+                self.state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (self.state >> 33) as usize % end
         }
 
         pub(super) fn body(&mut self, depth: usize) -> Vec<Statement> {
@@ -639,18 +769,77 @@ mod programs {
         fn statement(&mut self, depth: usize) -> Statement {
             let (array, other, number) = (self.below(ARRAYS), self.below(ARRAYS - 1), self.below(5) as u32);
             let to = (array + 1 + other) % ARRAYS;
+            self.statements += 1;
+            let id = self.statements;
+            let advance = |factor, addend| Statement::Advance { id, array, factor, addend, items: 8 };
             match self.below(if depth < DEPTH { 13 } else { 7 }) {
-                0 | 1 => Statement::Advance { array, factor: number, addend: number + 1 },
+                0 | 1 => advance(number, number + 1),
                 2 | 3 => Statement::Combine { from: array, to, factor: number },
+                4..=6 if self.are_kernels => advance(1, number),
                 4 => Statement::Copy { from: array, to },
                 5 => Statement::Fill { array, value: number },
                 6 if self.below(4) == 0 => Statement::Host,
-                6 => Statement::Advance { array, factor: 1, addend: number },
-                7 | 8 => Statement::Repeat { count: number, body: self.body(depth + 1) },
+                6 => advance(1, number),
+                7 | 8 => Statement::Repeat { id, count: number, body: self.body(depth + 1) },
                 9 => Statement::RepeatBy { array, depth, body: self.body(depth + 1) },
                 10 => Statement::While { count: number, depth, body: self.body(depth + 1) },
                 11 => Statement::If { array, then: self.body(depth + 1), otherwise: self.body(depth + 1) },
                 _ => Statement::Switch { array, bodies: (0..3).map(|_| self.body(depth + 1)).collect() },
+            }
+        }
+
+        /// Changes a value somewhere in a program, and the executable of its graph with it, if one is given.
+        pub(super) fn change(
+            &mut self,
+            program: &mut [Statement],
+            device: Option<(&ExecutableGraph, &Handles)>,
+        ) {
+            let mut all = Vec::new();
+            changeable(program, &mut all);
+            let count = all.len();
+            let Some(statement) = all.into_iter().nth(self.below(count.max(1))) else { return };
+            match statement {
+                Statement::Advance { id, addend, .. } if self.below(2) == 0 => {
+                    *addend = self.below(100) as u32;
+                    if let Some((executable, handles)) = device {
+                        executable.set(&handles.numbers[id], *addend).unwrap();
+                    }
+                }
+                Statement::Advance { id, items, .. } => {
+                    *items = 1 + self.below(8);
+                    if let Some((executable, handles)) = device {
+                        let node = &handles.nodes[id];
+                        node.update_range(*items).unwrap();
+                        executable.update(node).unwrap();
+                    }
+                }
+                Statement::Repeat { id, count, .. } => {
+                    *count = self.below(6) as u32;
+                    if let Some((executable, handles)) = device {
+                        executable.set(&handles.numbers[id], *count).unwrap();
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// The statements whose values can change.
+    fn changeable<'p>(program: &'p mut [Statement], all: &mut Vec<&'p mut Statement>) {
+        for statement in program {
+            match statement {
+                Statement::Advance { .. } => all.push(statement),
+                // Either the loop or what is in it.
+                Statement::Repeat { id, .. } if *id % 2 == 0 => all.push(statement),
+                Statement::Repeat { body, .. }
+                | Statement::RepeatBy { body, .. }
+                | Statement::While { body, .. } => changeable(body, all),
+                Statement::If { then, otherwise, .. } => {
+                    changeable(then, all);
+                    changeable(otherwise, all);
+                }
+                Statement::Switch { bodies, .. } => bodies.iter_mut().for_each(|body| changeable(body, all)),
+                _ => {}
             }
         }
     }
@@ -665,8 +854,8 @@ mod programs {
         pub(super) fn run(&mut self, program: &[Statement]) {
             for statement in program {
                 match statement {
-                    Statement::Advance { array, factor, addend } => {
-                        for value in &mut self.arrays[*array] {
+                    Statement::Advance { array, factor, addend, items, .. } => {
+                        for value in &mut self.arrays[*array][..*items] {
                             *value = value.wrapping_mul(*factor).wrapping_add(*addend);
                         }
                     }
@@ -679,7 +868,7 @@ mod programs {
                     Statement::Copy { from, to } => self.arrays[*to] = self.arrays[*from],
                     Statement::Fill { array, value } => self.arrays[*array] = [*value; 8],
                     Statement::Host => self.calls += 1,
-                    Statement::Repeat { count, body } | Statement::While { count, body, .. } => {
+                    Statement::Repeat { count, body, .. } | Statement::While { count, body, .. } => {
                         (0..*count).for_each(|_| self.run(body));
                     }
                     Statement::RepeatBy { array, body, .. } => {
@@ -701,94 +890,212 @@ mod programs {
         }
     }
 
+    /// What updates of a program name, by statement.
+    #[derive(Default)]
+    pub(super) struct Handles {
+        numbers: HashMap<usize, DynamicParameter<u32>>,
+        nodes: HashMap<usize, Node>,
+    }
+
+    pub(super) enum Array {
+        Usm(Values),
+        Buffer(Buffer<u32>),
+    }
+    use Array::{Buffer as Buf, Usm};
+
     /// What programs use on the device.
     pub(super) struct Memory {
-        pub(super) arrays: Vec<Values>,
-        pub(super) counters: Vec<Values>,
+        arrays: [Array; ARRAYS],
+        counters: Vec<Values>,
         pub(super) calls: Arc<AtomicU32>,
     }
 
     impl Memory {
+        /// Half of the arrays are buffers.
         pub(super) fn new(way: &Way) -> Self {
+            let array = |number| match number % 2 {
+                0 => Usm(way.device(&[0_u32; 8])),
+                _ => Buf(Buffer::from_vec(vec![0; 8]).unwrap()),
+            };
             Self {
-                arrays: (0..ARRAYS).map(|_| way.device(&[0_u32; 8])).collect(),
+                arrays: std::array::from_fn(array),
                 counters: (0..=DEPTH).map(|_| way.device(&[0_u32])).collect(),
                 calls: Arc::default(),
             }
         }
 
-        pub(super) fn graph(&self, way: &Way, program: &[Statement]) -> Graph {
+        pub(super) fn arrays(&self, way: &Way) -> [[u32; 8]; ARRAYS] {
+            let values = |array: &Array| match array {
+                Usm(memory) => read(way, memory),
+                Buf(buffer) => buffer.host_read().unwrap().to_vec(),
+            };
+            std::array::from_fn(|array| values(&self.arrays[array]).try_into().unwrap())
+        }
+
+        fn is_buffer(&self, array: usize) -> bool {
+            matches!(self.arrays[array], Buf(_))
+        }
+
+        pub(super) fn graph(&self, way: &Way, program: &[Statement], handles: &mut Handles) -> Graph {
             let graph = way.graph();
-            let add = |command: Command| drop(graph.after_all_leaves().add(command).unwrap());
-            let one = |array: usize, at: usize| self.arrays[array].slice(at..=at).unwrap();
+            let add = |command: Command| graph.after_all_leaves().add(command).unwrap();
+            // Accessors alone order what uses buffers only.
+            let add_to = |arrays: &[usize], command: Command| match arrays {
+                all if all.iter().all(|array| self.is_buffer(*array)) => graph.add(command).unwrap(),
+                _ => add(command),
+            };
             for statement in program {
                 match statement {
-                    Statement::Advance { array, factor, addend } => {
-                        add(advance_by(&self.arrays[*array], *factor, *addend));
+                    Statement::Advance { id, array, factor, addend, items } => {
+                        let addend = DynamicParameter::new(&graph, *addend);
+                        let command = match &self.arrays[*array] {
+                            Usm(memory) => Command::parallel_for(*items, advance(memory, *factor, &addend)),
+                            Buf(buffer) => {
+                                Command::parallel_for(*items, advance(buffer.read_write(), *factor, &addend))
+                            }
+                        };
+                        handles.nodes.insert(*id, add_to(&[*array], command));
+                        handles.numbers.insert(*id, addend);
                     }
                     Statement::Combine { from, to, factor } => {
-                        let call = combine(&self.arrays[*from], &self.arrays[*to], *factor);
-                        add(Command::parallel_for(8, call));
+                        let call = match (&self.arrays[*from], &self.arrays[*to]) {
+                            (Usm(from), Usm(to)) => combine(from, to, *factor),
+                            (Usm(from), Buf(to)) => combine(from, to.read_write(), *factor),
+                            (Buf(from), Usm(to)) => combine(from.read(), to, *factor),
+                            (Buf(from), Buf(to)) => combine(from.read(), to.read_write(), *factor),
+                        };
+                        add_to(&[*from, *to], Command::parallel_for(8, call));
                     }
                     Statement::Copy { from, to } => {
-                        add(Command::copy(&self.arrays[*from], &self.arrays[*to]))
+                        let command = match (&self.arrays[*from], &self.arrays[*to]) {
+                            (Usm(from), Usm(to)) => Command::copy(from, to),
+                            (Usm(from), Buf(to)) => Command::copy(from, &to.write()),
+                            (Buf(from), Usm(to)) => Command::copy(&from.read(), to),
+                            (Buf(from), Buf(to)) => Command::copy(&from.read(), &to.write()),
+                        };
+                        add_to(&[*from, *to], command);
                     }
-                    Statement::Fill { array, value } => add(Command::fill(&self.arrays[*array], *value)),
+                    Statement::Fill { array, value } => {
+                        let command = match &self.arrays[*array] {
+                            Usm(memory) => Command::fill(memory, *value),
+                            Buf(buffer) => Command::fill(&buffer.write(), *value),
+                        };
+                        add_to(&[*array], command);
+                    }
                     Statement::Host => {
                         let calls = Arc::clone(&self.calls);
                         add(Command::host_task(move || {
                             calls.fetch_add(1, Ordering::Relaxed);
                         }));
                     }
-                    Statement::Repeat { count, body } => add(Command::repeat(*count, &self.graph(way, body))),
+                    Statement::Repeat { id, count, body } => {
+                        let count = DynamicParameter::new(&graph, *count);
+                        add(Command::repeat(&count, &self.graph(way, body, handles)));
+                        handles.numbers.insert(*id, count);
+                    }
                     Statement::RepeatBy { array, depth, body } => {
                         let low = &self.counters[*depth];
-                        add(Command::copy(&one(*array, 0), low));
-                        add(Command::parallel_for(1, keep_low(low, 3)));
-                        add(Command::copy(low, &one(*array, 0)));
-                        add(Command::repeat(low, &self.graph(way, body)));
+                        let (take, put) = match &self.arrays[*array] {
+                            Usm(memory) => (combine(memory, low, 0), combine(low, memory, 0)),
+                            Buf(buffer) => {
+                                (combine(buffer.read(), low, 0), combine(low, buffer.read_write(), 0))
+                            }
+                        };
+                        [take, keep_low(low, 3), put]
+                            .into_iter()
+                            .for_each(|call| drop(add(Command::parallel_for(1, call))));
+                        add(Command::repeat(low, &self.graph(way, body, handles)));
                     }
                     Statement::While { count, depth, body } => {
                         let left = &self.counters[*depth];
-                        add(Command::fill(left, *count));
-                        let body = self.graph(way, body);
+                        add(Command::parallel_for(1, advance(left, 0, *count)));
+                        let body = self.graph(way, body, handles);
                         body.after_all_leaves().add(count_down(left)).unwrap();
                         add(Command::while_(left, &body));
                     }
                     Statement::If { array, then, otherwise } => {
-                        let (then, otherwise) = (self.graph(way, then), self.graph(way, otherwise));
-                        add(Command::if_(&one(*array, 7), &then, &otherwise));
+                        let [then, otherwise] = [then, otherwise].map(|body| self.graph(way, body, handles));
+                        add(match &self.arrays[*array] {
+                            Usm(memory) => Command::if_(&memory.slice(7..=7).unwrap(), &then, &otherwise),
+                            Buf(buffer) => {
+                                Command::if_(&buffer.read().slice(7..=7).unwrap(), &then, &otherwise)
+                            }
+                        });
                     }
                     Statement::Switch { array, bodies } => {
-                        let bodies: Vec<Graph> = bodies.iter().map(|body| self.graph(way, body)).collect();
-                        add(Command::switch(&one(*array, 3), &bodies));
+                        let bodies: Vec<Graph> =
+                            bodies.iter().map(|body| self.graph(way, body, handles)).collect();
+                        add(match &self.arrays[*array] {
+                            Usm(memory) => Command::switch(&memory.slice(3..=3).unwrap(), &bodies),
+                            Buf(buffer) => Command::switch(&buffer.read().slice(3..=3).unwrap(), &bodies),
+                        });
                     }
                 }
             }
             graph
+        }
+
+        /// Makes the interpreter program that all others find.
+        pub(super) fn warm_up(&self, way: &Way) {
+            let kernels =
+                [0, 1].map(|array| Statement::Advance { id: array, array, factor: 1, addend: 0, items: 8 });
+            let body = kernels.into_iter().chain([
+                Statement::Combine { from: 0, to: 1, factor: 1 },
+                Statement::RepeatBy { array: 0, depth: 1, body: Vec::new() },
+            ]);
+            let program = [Statement::Repeat { id: 2, count: 1, body: body.collect() }];
+            let _ = self.finalize(way, &self.graph(way, &program, &mut Handles::default()));
+        }
+
+        pub(super) fn finalize(&self, way: &Way, graph: &Graph) -> ExecutableGraph {
+            let finalizer = graph.finalizer().updatable().strategy(way.strategy);
+            match way.strategy {
+                oclave::ReplayStrategy::Interpreter => finalizer.wait_for_interpreter().finalize().unwrap(),
+                _ => finalizer.finalize().unwrap(),
+            }
         }
     }
 }
 
 #[test]
 fn cf_rnd_001_random_programs_do_what_they_do_on_the_host() {
-    use programs::{Host, Memory, Numbers};
+    use programs::{Handles, Host, Memory, Numbers};
     for (number, way) in ways().into_iter().enumerate() {
-        let memory = Memory::new(&way);
-        for seed in 0..6 {
-            let program = Numbers(1000 * number as u64 + seed).body(0);
-            let executable = way.finalize(&memory.graph(&way, &program));
+        Memory::new(&way).warm_up(&way);
+        let mut lists = 0;
+        for seed in 0..12 {
+            let are_kernels = seed % 2 == 1;
+            let mut numbers = Numbers::new(1000 * number as u64 + seed, are_kernels);
+            let mut program = numbers.body(0);
+            let memory = Memory::new(&way);
+            let mut handles = Handles::default();
+            let executable = memory.finalize(&way, &memory.graph(&way, &program, &mut handles));
+            lists += executable.segments().len();
             let mut host = Host::default();
-            memory.arrays.iter().for_each(|array| way.queue.write(array, &[0; 8]).unwrap());
-            memory.calls.store(0, Ordering::Relaxed);
-            for round in 0..3 {
-                submit(&way, &executable);
+            // Values of single statements first, then whole graphs, which may be updated with kernels only.
+            for round in 0..if are_kernels { 8 } else { 4 } {
+                let submitted = way.queue.submit_graph(&executable).unwrap();
                 host.run(&program);
-                let arrays: Vec<Vec<u32>> = memory.arrays.iter().map(|array| read(&way, array)).collect();
-                let found = (arrays, memory.calls.load(Ordering::Relaxed));
-                let expected = (host.arrays.iter().map(|array| array.to_vec()).collect(), host.calls);
-                assert_eq!(found, expected, "program {number}.{seed}, round {round}");
+                // Some updates come while the submission runs.
+                if round % 2 == 1 {
+                    submitted.wait().unwrap();
+                    let found = (memory.arrays(&way), memory.calls.load(Ordering::Relaxed));
+                    assert_eq!(
+                        found,
+                        (host.arrays, host.calls),
+                        "program {number}.{seed}, round {round}: {program:?}"
+                    );
+                }
+                if round < 4 {
+                    (0..2).for_each(|_| numbers.change(&mut program, Some((&executable, &handles))));
+                } else {
+                    (0..3).for_each(|_| numbers.change(&mut program, None));
+                    executable.update_graph(&memory.graph(&way, &program, &mut Handles::default())).unwrap();
+                }
             }
+        }
+        if way.strategy == oclave::ReplayStrategy::Interpreter {
+            println!("{lists} lists");
         }
     }
 }

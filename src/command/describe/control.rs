@@ -216,6 +216,14 @@ impl ControlValue {
     }
 }
 
+/// What a body does to a part of a buffer, if it runs at all.
+pub(crate) fn of_body(requirement: Arc<Requirement>) -> Arc<Requirement> {
+    match requirement.replaces_all() {
+        true => Arc::new(Requirement::clone(&requirement).of_possible_command()),
+        false => requirement,
+    }
+}
+
 impl ControlFlow {
     /// What the decision does to a part of a buffer.
     pub(crate) fn own_requirement(&self) -> Option<Arc<Requirement>> {
@@ -226,10 +234,8 @@ impl ControlFlow {
     }
 
     pub(crate) fn requirements(&self) -> Vec<Arc<Requirement>> {
-        self.own_requirement()
-            .into_iter()
-            .chain(self.bodies.iter().flat_map(|body| body.requirements()))
-            .collect()
+        let of_bodies = self.bodies.iter().flat_map(|body| body.requirements());
+        self.own_requirement().into_iter().chain(of_bodies.map(of_body)).collect()
     }
 
     pub(crate) fn check(&self, context: &Context, device: &Device) -> Result<()> {

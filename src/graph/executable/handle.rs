@@ -11,10 +11,10 @@ use super::awaited::Awaited;
 use super::layout::Layout;
 use super::memory;
 use super::names::Names;
-use super::prepared::Prepared;
+use super::prepared::{OfBodies, Prepared};
 use crate::MakeError as _;
 use crate::command::Command;
-use crate::command::{CommandKind, ControlBody, GraphCommand};
+use crate::command::{CommandKind, ControlBody, GraphCommand, of_body};
 use crate::dag::NodeId;
 use crate::driver::sync::{Mutex, MutexGuard};
 use crate::graph::exec::options::{Options, ReplayStrategy};
@@ -25,7 +25,6 @@ use crate::graph::plan::commands::Commands;
 use crate::graph::plan::flatten::SubGraph;
 use crate::graph::plan::memory::Memory;
 use crate::graph::plan::partition::Partition;
-use crate::memory::buffer::Requirement;
 use crate::{Context, Device, Error, Event, Graph, Node, Result};
 
 /// A graph that is ready to run, again and again (`sycl_ext_oneapi_graph`, section 7.5.1); from
@@ -158,7 +157,7 @@ impl ExecutableGraph {
     }
 
     /// What its bodies do to parts of buffers.
-    pub(in crate::graph) fn requirements_of_bodies(&self) -> Vec<Arc<Requirement>> {
+    pub(in crate::graph) fn requirements_of_bodies(&self) -> OfBodies {
         requirements(self.bodies())
     }
 
@@ -334,8 +333,12 @@ fn bodies(
 }
 
 /// What bodies do to parts of buffers.
-fn requirements(bodies: &[Vec<ExecutableGraph>]) -> Vec<Arc<Requirement>> {
-    bodies.iter().flatten().flat_map(|body| body.prepared().requirements.clone()).collect()
+fn requirements(bodies: &[Vec<ExecutableGraph>]) -> OfBodies {
+    let of_partition = |bodies: &Vec<ExecutableGraph>| {
+        let all = bodies.iter().flat_map(|body| body.prepared().requirements.clone());
+        all.map(of_body).collect()
+    };
+    bodies.iter().map(of_partition).collect()
 }
 
 /// A body as an executable graph of its own.

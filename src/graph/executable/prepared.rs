@@ -1,5 +1,6 @@
 //! All of an executable that changes: commands, what was prepared for them, and what is due.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::layout::Layout;
@@ -15,6 +16,9 @@ use crate::graph::plan::memory::MemoryPlan;
 use crate::graph::tune::flow::FlowSlot;
 use crate::graph::tune::tuned::{Retune, TunedPart};
 use crate::memory::buffer::{self, Requirement};
+
+/// What the bodies of each partition do to parts of buffers.
+pub(in crate::graph) type OfBodies = Vec<Vec<Arc<Requirement>>>;
 
 /// All of an executable that changes.
 pub(in crate::graph) struct Prepared {
@@ -33,7 +37,7 @@ pub(in crate::graph) struct Prepared {
     /// What the commands do to parts of buffers, each once.
     pub(in crate::graph) requirements: Vec<Arc<Requirement>>,
     /// Those of bodies among them.
-    of_bodies: Vec<Arc<Requirement>>,
+    of_bodies: OfBodies,
     /// What it was made from; for updates.
     pub(in crate::graph) frozen: Option<Frozen>,
     /// For updates.
@@ -60,7 +64,7 @@ impl Prepared {
         commands: Commands,
         memory: MemoryPlan,
         frozen: Frozen,
-        of_bodies: Vec<Arc<Requirement>>,
+        of_bodies: OfBodies,
     ) -> Result<Self> {
         let mut locations = vec![None; layout.flat.len()];
         let mut parts = Vec::with_capacity(layout.partitions.len());
@@ -108,11 +112,7 @@ impl Prepared {
     }
 
     /// Bodies have changed, which do this to parts of buffers now.
-    pub(in crate::graph) fn set_requirements_of_bodies(
-        &mut self,
-        layout: &Layout,
-        of_bodies: Vec<Arc<Requirement>>,
-    ) {
+    pub(in crate::graph) fn set_requirements_of_bodies(&mut self, layout: &Layout, of_bodies: OfBodies) {
         self.of_bodies = of_bodies;
         self.find_requirements(layout);
     }
@@ -209,16 +209,22 @@ fn rebuild_if_due(
 }
 
 /// What the commands do to parts of buffers, each once.
-fn requirements(
-    layout: &Layout,
-    commands: &Commands,
-    of_bodies: &[Arc<Requirement>],
-) -> Vec<Arc<Requirement>> {
-    let commands = (0..layout.flat.len()).filter_map(|node| commands.get(node));
-    let own = commands.flat_map(|command| match &**command {
-        CommandKind::Control(flow) => flow.own_requirement().into_iter().collect(),
-        command => command.requirements(),
-    });
-    let all: Vec<Arc<Requirement>> = own.chain(of_bodies.iter().cloned()).collect();
+fn requirements(layout: &Layout, commands: &Commands, of_bodies: &OfBodies) -> Vec<Arc<Requirement>> {
+    let mut bodies: HashMap<usize, &[Arc<Requirement>]> = HashMap::new();
+    for (partition, of_bodies) in layout.partitions.iter().zip(of_bodies) {
+        if let (Some(node), false) = (partition.nodes.first(), of_bodies.is_empty()) {
+            bodies.insert(*node as usize, of_bodies);
+        }
+    }
+    let commands = (0..layout.flat.len()).filter_map(|node| Some((node, commands.get(node)?)));
+    let all: Vec<Arc<Requirement>> = commands
+        .flat_map(|(node, command)| match &**command {
+            CommandKind::Control(flow) => {
+                let of_bodies = bodies.get(&node).copied().unwrap_or_default();
+                flow.own_requirement().into_iter().chain(of_bodies.iter().cloned()).collect()
+            }
+            command => command.requirements(),
+        })
+        .collect();
     buffer::joined(all.iter())
 }

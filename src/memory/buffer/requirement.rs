@@ -88,6 +88,12 @@ impl Requirement {
         self
     }
 
+    /// The same for a command that may not run: then what was in the part before stays.
+    pub(crate) fn of_possible_command(mut self) -> Self {
+        self.no_init = false;
+        self
+    }
+
     /// Refuses for a command that is waited for at once, as a host accessor is refused, while the
     /// host writes the part.
     pub(crate) fn check_no_host_writer(&self) -> Result<()> {
