@@ -3,13 +3,14 @@
 
 /// Programs, the folders of their sources, and the compiler's optimisation level.
 #[cfg(feature = "test-kernels")]
-const PROGRAMS: [(&str, &str, u32); 12] = [
+const PROGRAMS: [(&str, &str, u32); 13] = [
     ("guide", "kernels/guide", 2),
     ("tests", "kernels/tests", 2),
     ("filters", "kernels/examples/filters", 2),
     ("planets", "kernels/examples/planets", 2),
     ("ports", "kernels/examples/ports", 2),
     ("solver", "kernels/examples/solver", 2),
+    ("search", "kernels/examples/search", 2),
     ("bench", "kernels/bench", 2),
     ("virtual_functions", "kernels/virtual", 2),
     ("virtual_functions_o0", "kernels/virtual", 0),
