@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use oclave::{Buffer, Command, Context, Detail, DynamicParameter, ErrorKind, Fold, Graph, NodeType, Queue};
 
 use super::graph_support::{
-    Values, Way, advance_by, chain, count_down, edges, read, submit, updatable, ways,
+    Values, Way, add_all, advance_by, chain, count_down, edges, read, submit, updatable, ways,
 };
-use super::kernels::buffers::{advance, advance_late, combine, keep_low};
+use super::kernels::buffers::{advance, advance_late, combine, keep_low, number};
 use super::kernels::{globals_define, globals_scope};
 
 /// `times` times ·3 + 1.
@@ -377,6 +377,40 @@ fn cf_upd_002_whole_graphs_with_bodies() {
         assert!(error.contains("2 nodes, the executable has 1"), "{error}");
         submit(&way, &executable);
         assert_eq!(read(&way, &values), [102 + 420; 8]);
+    }
+}
+
+#[test]
+fn cf_upd_004_whole_graphs_are_updated_with_all_bodies_or_not_at_all() {
+    for way in ways() {
+        let values = way.device(&[0_u32; 8]);
+        // The temporaries share a place, so that the fourth node must not use the first of them.
+        let make = |addend: u32, uses_first: bool| {
+            let body = chain(&way, [advance_by(&values, 1, addend)]);
+            let graph = way.graph();
+            let [first, second] = [(); 2].map(|()| graph.alloc::<u32>(8).unwrap());
+            let last = if uses_first { &first } else { &second };
+            let commands = [
+                Command::parallel_for(8, number(&first, addend)),
+                Command::parallel_for(8, combine(&first, &values, 0)),
+                Command::parallel_for(8, number(&second, 2 * addend)),
+                Command::parallel_for(8, combine(last, &values, 1)),
+                Command::repeat(2, &body),
+            ];
+            add_all(&graph, commands);
+            graph
+        };
+        let executable = updatable(&way, &make(1, false));
+        let expected = |addend: u32| -> Vec<u32> { (0..8).map(|item| 5 * addend + 2 * item).collect() };
+        submit(&way, &executable);
+        assert_eq!(read(&way, &values), expected(1));
+        let error = executable.update_graph(&make(10, true)).unwrap_err().to_string();
+        assert!(error.contains("in the same place"), "{error}");
+        submit(&way, &executable);
+        assert_eq!(read(&way, &values), expected(1), "after an update that was refused");
+        executable.update_graph(&make(10, false)).unwrap();
+        submit(&way, &executable);
+        assert_eq!(read(&way, &values), expected(10));
     }
 }
 

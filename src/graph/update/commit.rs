@@ -21,6 +21,7 @@ use crate::graph::executable::prepared::{Prepared, RefreshFor};
 use crate::graph::executable::versions::{StepChanges, TaskChange};
 use crate::graph::model::state::{self, GraphInner};
 use crate::graph::plan::commands::{Commands, Reader};
+use crate::graph::plan::memory::MemoryPlan;
 use crate::graph::tune::survey;
 use crate::{Error, Graph, Handles, Node, NodeType, Queue, Result};
 
@@ -53,10 +54,12 @@ struct Change {
     fit: Fit,
 }
 
-/// Changes, with the index spaces that they refer to by number.
+/// Changes that can be made, with the index spaces that they refer to by number.
 struct Checked {
     changes: Vec<Change>,
     sizes: Vec<WorkSize>,
+    /// When memory of the graph is used then, if that is not as it was.
+    memory: Option<MemoryPlan>,
 }
 
 /// How a command fits the step that was prepared for the one before it.
@@ -232,13 +235,19 @@ impl ExecutableGraph {
             open.extend(bodies);
             all.push((graph, changes));
         }
+        // Nothing is changed before it is known that all can be.
+        let checked = |(graph, changes): (Self, Vec<(usize, Arc<CommandKind>)>)| {
+            let checked = graph.refreshed(|prepared| check_all(prepared, graph.layout(), changes))?;
+            Ok((graph, checked))
+        };
+        let all = all.into_iter().map(checked).collect::<Result<Vec<_>>>()?;
         // Bodies come before what is around them, which looks at their buffers.
         let mut before = Vec::new();
-        for (graph, changes) in all.into_iter().rev() {
+        for (graph, checked) in all.into_iter().rev() {
             let of_bodies = graph.requirements_of_bodies();
             let has_bodies = graph.bodies().iter().any(|bodies| !bodies.is_empty());
             let replaced = graph.locked(|prepared| {
-                let before = commit(prepared, graph.layout(), Chosen { changes, followers: Vec::new() });
+                let before = apply(prepared, graph.layout(), checked, Vec::new());
                 if has_bodies {
                     prepared.set_requirements_of_bodies(graph.layout(), of_bodies);
                 }
@@ -265,14 +274,20 @@ impl ExecutableGraph {
         &self,
         change: impl FnOnce(&mut Prepared) -> Result<Vec<Arc<CommandKind>>>,
     ) -> Result<Vec<Arc<CommandKind>>> {
+        self.refreshed(|prepared| {
+            let before = change(prepared)?;
+            prepared.edits += 1;
+            Ok(before)
+        })
+    }
+
+    /// Looks at what is prepared now, without what waited for submissions that are gone.
+    fn refreshed<R>(&self, look: impl FnOnce(&mut Prepared) -> Result<R>) -> Result<R> {
         let mut prepared = self.prepared();
         for part in 0..prepared.parts.len() {
-            // What waited for submissions that are gone now.
             prepared.refresh(self.layout(), part, RefreshFor::Update)?;
         }
-        let before = change(&mut prepared).map_err(|error| self.at(error))?;
-        prepared.edits += 1;
-        Ok(before)
+        look(&mut prepared).map_err(|error| self.at(error))
     }
 }
 
@@ -319,25 +334,36 @@ fn choose(
 
 /// Makes changes, all of them or none, and gives the commands that were there before.
 fn commit(prepared: &mut Prepared, layout: &Layout, chosen: Chosen) -> Result<Vec<Arc<CommandKind>>> {
-    let Chosen { followers, mut changes } = chosen;
+    let Chosen { followers, changes } = chosen;
+    let checked = check_all(prepared, layout, changes)?;
+    apply(prepared, layout, checked, followers)
+}
+
+/// Whether changes can be made, all of them. Nothing is changed.
+fn check_all(
+    prepared: &Prepared,
+    layout: &Layout,
+    mut changes: Vec<(usize, Arc<CommandKind>)>,
+) -> Result<Checked> {
     changes.sort_by_key(|(node, _)| *node);
     changes.dedup_by_key(|(node, _)| *node);
-    let mut checked = Checked { changes: Vec::with_capacity(changes.len()), sizes: Vec::new() };
+    let mut checked = Checked { changes: Vec::with_capacity(changes.len()), sizes: Vec::new(), memory: None };
     for (node, command) in changes {
         match check(prepared, layout, (node, command), &mut checked.sizes) {
             Ok(change) => checked.changes.extend(change),
             Err(error) => return Err(error.at(format!("node {}", layout.flat.origin(node)))),
         }
     }
-    check_memory(prepared, layout, &checked.changes)?;
-    apply(prepared, layout, checked, followers)
+    checked.memory = memory_for(prepared, layout, &checked.changes)?;
+    Ok(checked)
 }
 
-/// Refuses changes that let memory of the graph live at the same time as other memory in its place.
-fn check_memory(prepared: &mut Prepared, layout: &Layout, changes: &[Change]) -> Result<()> {
+/// When memory of the graph is used with changes, if that is not as it was. Refuses changes that let it live at the same
+/// time as other memory in its place.
+fn memory_for(prepared: &Prepared, layout: &Layout, changes: &[Change]) -> Result<Option<MemoryPlan>> {
     let plan = &prepared.memory;
     if plan.requests.is_empty() {
-        return Ok(());
+        return Ok(None);
     }
     let mut uses = Vec::new();
     for Change { node, command, .. } in changes {
@@ -348,12 +374,9 @@ fn check_memory(prepared: &mut Prepared, layout: &Layout, changes: &[Change]) ->
             }
         }
     }
-    let Some((key, node)) = uses.first().copied() else { return Ok(()) };
+    let Some((key, node)) = uses.first().copied() else { return Ok(None) };
     match plan.with_uses(layout.flat.len(), |node| layout.flat.waits(node as usize), &uses) {
-        Some(new) => {
-            prepared.memory = new;
-            Ok(())
-        }
+        Some(new) => Ok(Some(new)),
         None => Err(Error::invalid(format!(
             "it is to use memory {} of the graph, and other memory may be in the same place then",
             key.number
@@ -421,9 +444,12 @@ fn check(
 fn apply(
     prepared: &mut Prepared,
     layout: &Layout,
-    Checked { mut changes, sizes }: Checked,
+    Checked { mut changes, sizes, memory }: Checked,
     mut followers: Vec<Follower>,
 ) -> Result<Vec<Arc<CommandKind>>> {
+    if let Some(memory) = memory {
+        prepared.memory = memory;
+    }
     let Prepared { commands, locations, parts, patches, .. } = prepared;
     let (mut before, mut buffers) = (Vec::new(), false);
     // Most often there is one partition, so that they are sorted.
