@@ -281,7 +281,7 @@ impl ExecutableGraph {
         })
     }
 
-    /// Looks at what is prepared now, without what waited for submissions that are gone.
+    /// Passes on the commands and steps, after changes that waited for submissions which are gone now.
     fn refreshed<R>(&self, look: impl FnOnce(&mut Prepared) -> Result<R>) -> Result<R> {
         let mut prepared = self.prepared();
         for part in 0..prepared.parts.len() {

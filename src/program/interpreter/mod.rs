@@ -251,8 +251,8 @@ impl InterpreterProgram {
 }
 
 impl Builder<'_> {
-    /// The interpreter program for some kernels of an image, with the variables of programs that were built of it, or of
-    /// the images that it was joined of.
+    /// The interpreter program for some kernels of an image. It has the variables of `originals`: the programs of the image,
+    /// or of those that it was joined of.
     ///
     /// # Errors
     /// [`ErrorKind::KernelNotSupported`] with the reasons, when it can run none of them.
