@@ -14,6 +14,7 @@ pub(crate) mod global_variable;
 pub(crate) mod mutable_dispatch;
 pub(crate) mod spirv_queries;
 pub(crate) mod suggested_size;
+pub(crate) mod unified_svm;
 pub(crate) mod usm;
 
 use std::ffi::c_void;
@@ -32,6 +33,7 @@ pub(crate) struct Tables {
     pub(crate) global_variable: global_variable::GlobalVariable,
     pub(crate) device_address: device_address::DeviceAddress,
     pub(crate) suggested_size: suggested_size::SuggestedSize,
+    pub(crate) unified_svm: unified_svm::UnifiedSvm,
 }
 
 impl Tables {
@@ -72,6 +74,7 @@ impl Tables {
                 global_variable: global_variable::GlobalVariable::load(resolve),
                 device_address: device_address::DeviceAddress::load(resolve),
                 suggested_size: suggested_size::SuggestedSize::load(resolve),
+                unified_svm: unified_svm::UnifiedSvm::load(resolve),
             }
         }
     }
