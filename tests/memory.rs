@@ -332,8 +332,8 @@ fn what_usm_a_device_lacks_is_an_error_of_the_allocation() {
     assert!(allocations.iter().all(|call| session.count(call) == 0), "{:?}", session.counts());
 }
 
-/// All tests of this program hold where memory is of `cl_khr_unified_svm`: of types for device, host and shared memory, or of
-/// those that OpenCL 2.0 has. Coarse-grained memory is mapped for the host.
+/// All tests of this program hold where memory is of `cl_khr_unified_svm`, whatever its types. Coarse-grained memory is mapped for
+/// the host.
 #[test]
 fn memory_may_be_unified_svm() {
     if common::has_unified_svm() {

@@ -75,10 +75,8 @@ pub(crate) fn has_unified_svm() -> bool {
     std::env::var_os("OCLAVE_TEST_UNIFIED_SVM").is_some()
 }
 
-/// Runs tests of this program again, in a process whose devices have `cl_khr_unified_svm` and whose memory is of it. `types` are
-/// those that the driver shows (all if empty), and `tests` are words in the names of the tests.
-///
-/// It says why it does nothing without that library, which only a driver with the extension makes unnecessary.
+/// Runs tests of this program again, in a process whose memory is of `cl_khr_unified_svm`. `types` are those that the driver shows,
+/// all if empty. `tests` are words in the names of the tests. Without the library, it does nothing and says so.
 pub(crate) fn with_unified_svm(types: &str, tests: &[&str]) {
     let Some(library) = std::env::var_os(UNIFIED_SVM_LIBRARY) else {
         println!("skipped: {UNIFIED_SVM_LIBRARY} names no library with cl_khr_unified_svm (ci/on sets it)");

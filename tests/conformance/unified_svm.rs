@@ -1,5 +1,5 @@
-//! Memory of `cl_khr_unified_svm`: USV. No driver has the extension, so most of these run again in a process with a library that
-//! shows it on top of what the driver has.
+//! Memory of `cl_khr_unified_svm`: USV. No driver has the extension. So most of these run again in a process with a library that shows
+//! it.
 
 use oclave::mask::Mask;
 use oclave::native::UsmHandle;
