@@ -10,6 +10,8 @@
 //   fine    clSVMAlloc, without mapping         fine-grained SVM
 //
 // A program loads it by OCLAVE_OPENCL_LIBRARY. What is not here comes from libOpenCL.so.1, which it is linked with.
+// SHOWN_OPENCL=3.1 makes devices report OpenCL 3.1. What that has in its core is then no extension any more.
+//
 // UNIFIED_SVM_TYPES=coarse,fine shows these types only. What breaks the rules of the extension is refused: missing devices, unknown
 // properties, foreign pointers, mapping of memory that cannot be mapped. The query of the platform is not there.
 
@@ -27,7 +29,7 @@ typedef void *handle;
 
 enum {
     SUCCESS = 0, OUT_OF_HOST_MEMORY = -6, INVALID_VALUE = -30, INVALID_OPERATION = -59, INVALID_PROPERTY = -64,
-    DEVICE_EXTENSIONS = 0x1030, DEVICE_SVM_CAPABILITIES = 0x1053,
+    DEVICE_VERSION = 0x102F, DEVICE_EXTENSIONS = 0x1030, DEVICE_SVM_CAPABILITIES = 0x1053,
     DEVICE_EXTENSIONS_WITH_VERSION = 0x1060, DEVICE_SVM_TYPES = 0x1077,
     USM_OF_HOST = 0x4190, USM_OF_DEVICE = 0x4191, USM_SHARED = 0x4192,
     CONTEXT_DEVICES = 0x1081,
@@ -91,8 +93,8 @@ REAL(cl_int, clEnqueueSVMMemFill, handle, void *, const void *, size_t, size_t, 
 REAL(cl_int, clEnqueueSVMMap, handle, cl_uint, cl_bits, void *, size_t, cl_uint, const handle *, handle *)
 REAL(cl_int, clEnqueueSVMMigrateMem, handle, cl_uint, const void **, const size_t *, cl_bits, cl_uint, const handle *, handle *)
 
-// A function of USM; the program runs on one platform.
-static void *usm(const char *name)
+// A function of an extension; the program runs on one platform.
+static void *extension(const char *name)
 {
     static handle platform;
     handle all[1];
@@ -192,9 +194,9 @@ static void *allocate(struct block *block, cl_int *code)
     typedef void *(*of_device)(handle, handle, const cl_bits *, size_t, cl_uint, cl_int *);
     typedef void *(*of_host)(handle, const cl_bits *, size_t, cl_uint, cl_int *);
     switch (block->type) {
-    case DEVICE: return ((of_device)usm("clDeviceMemAllocINTEL"))(block->context, block->device, NULL, block->size, 0, code);
-    case SHARED: return ((of_device)usm("clSharedMemAllocINTEL"))(block->context, block->device, NULL, block->size, 0, code);
-    case HOST: return ((of_host)usm("clHostMemAllocINTEL"))(block->context, NULL, block->size, 0, code);
+    case DEVICE: return ((of_device)extension("clDeviceMemAllocINTEL"))(block->context, block->device, NULL, block->size, 0, code);
+    case SHARED: return ((of_device)extension("clSharedMemAllocINTEL"))(block->context, block->device, NULL, block->size, 0, code);
+    case HOST: return ((of_host)extension("clHostMemAllocINTEL"))(block->context, NULL, block->size, 0, code);
     default: break;
     }
     // Read and write, and CL_MEM_SVM_FINE_GRAIN_BUFFER.
@@ -256,7 +258,7 @@ static cl_int svm_free(handle context, const cl_bits *properties, cl_bits flags,
         return INVALID_VALUE;
     cl_int code = SUCCESS;
     if (block->type <= SHARED)
-        code = ((cl_int(*)(handle, void *))usm("clMemFreeINTEL"))(context, pointer);
+        code = ((cl_int(*)(handle, void *))extension("clMemFreeINTEL"))(context, pointer);
     else
         real_clSVMFree()(context, pointer);
     free(block);
@@ -302,11 +304,48 @@ static cl_int suggested(handle context, cl_bits required, cl_bits desired, const
 // --- Functions of OpenCL that know the extension ---
 
 static const char NAME[] = "cl_khr_unified_svm";
+static const char SUGGESTED_SIZE[] = "clGetKernelSuggestedLocalWorkSizeKHR";
 
 struct name_version {
     cl_uint version;
     char name[64];
 };
+
+// In the core of OpenCL 3.1.
+static int is_core(const char *name)
+{
+    static const char *const CORE[] = {"cl_khr_device_uuid", "cl_khr_spirv_queries", "cl_khr_suggested_local_work_size"};
+    if (getenv("SHOWN_OPENCL") == NULL)
+        return 0;
+    for (size_t i = 0; i < sizeof CORE / sizeof *CORE; i++)
+        if (strcmp(CORE[i], name) == 0)
+            return 1;
+    return 0;
+}
+
+// Takes the extensions of the core out of a list of words.
+static void leave_out_words(char *all)
+{
+    char *to = all, *word = strtok(all, " ");
+    for (; word != NULL; word = strtok(NULL, " "))
+        if (!is_core(word)) {
+            size_t length = strlen(word);
+            memmove(to, word, length);
+            to += length;
+            *to++ = ' ';
+        }
+    *to = 0;
+}
+
+// As leave_out_words, of names with versions; gives what is left in bytes.
+static size_t leave_out(struct name_version *all, size_t length)
+{
+    size_t count = length / sizeof *all, kept = 0;
+    for (size_t i = 0; i < count; i++)
+        if (!is_core(all[i].name))
+            all[kept++] = all[i];
+    return kept * sizeof *all;
+}
 
 cl_int clGetDeviceInfo(handle device, cl_uint query, size_t room, void *value, size_t *size)
 {
@@ -317,7 +356,8 @@ cl_int clGetDeviceInfo(handle device, cl_uint query, size_t room, void *value, s
             all[type] = capabilities(device, type);
         return answer(all, sizeof all, room, value, size);
     }
-    if (query != DEVICE_EXTENSIONS && query != DEVICE_EXTENSIONS_WITH_VERSION)
+    const char *shown = getenv("SHOWN_OPENCL");
+    if (query != DEVICE_EXTENSIONS && query != DEVICE_EXTENSIONS_WITH_VERSION && (query != DEVICE_VERSION || shown == NULL))
         return real_clGetDeviceInfo()(device, query, room, value, size);
     size_t length = 0;
     cl_int code = real_clGetDeviceInfo()(device, query, 0, NULL, &length);
@@ -327,10 +367,16 @@ cl_int clGetDeviceInfo(handle device, cl_uint query, size_t room, void *value, s
     if (all == NULL)
         return OUT_OF_HOST_MEMORY;
     code = real_clGetDeviceInfo()(device, query, length, all, NULL);
-    if (query == DEVICE_EXTENSIONS) {
+    if (query == DEVICE_VERSION) {
+        // "OpenCL 3.0 …"
+        if (length > 10)
+            memcpy(all + 7, shown, 3);
+    } else if (query == DEVICE_EXTENSIONS) {
+        leave_out_words(all);
         strcat(strcat(all, " "), NAME);
         length = strlen(all) + 1;
     } else {
+        length = leave_out((struct name_version *)all, length);
         memcpy(all + length, &VERSION, sizeof VERSION);
         length += sizeof VERSION;
     }
@@ -350,13 +396,24 @@ void *clGetExtensionFunctionAddressForPlatform(handle platform, const char *name
         return (void *)pointer_info;
     if (strcmp(name, "clGetSVMSuggestedTypeIndexKHR") == 0)
         return (void *)suggested;
+    // In the core of OpenCL 3.1, it has another name.
+    if (strcmp(name, SUGGESTED_SIZE) == 0 && getenv("SHOWN_OPENCL") != NULL)
+        return NULL;
     return real_clGetExtensionFunctionAddressForPlatform()(platform, name);
+}
+
+cl_int clGetKernelSuggestedLocalWorkSize(handle queue, handle kernel, cl_uint dimensions, const size_t *offset, const size_t *global,
+                                         size_t *suggested)
+{
+    typedef cl_int (*suggest)(handle, handle, cl_uint, const size_t *, const size_t *, size_t *);
+    suggest function = (suggest)extension(SUGGESTED_SIZE);
+    return function == NULL ? INVALID_OPERATION : function(queue, kernel, dimensions, offset, global, suggested);
 }
 
 cl_int clSetKernelArgSVMPointer(handle kernel, cl_uint index, const void *pointer)
 {
     if (is_usm(pointer))
-        return ((cl_int(*)(handle, cl_uint, const void *))usm("clSetKernelArgMemPointerINTEL"))(kernel, index, pointer);
+        return ((cl_int(*)(handle, cl_uint, const void *))extension("clSetKernelArgMemPointerINTEL"))(kernel, index, pointer);
     return real_clSetKernelArgSVMPointer()(kernel, index, pointer);
 }
 
@@ -392,7 +449,7 @@ cl_int clEnqueueSVMMemcpy(handle queue, cl_uint blocking, void *to, const void *
                           handle *event)
 {
     typedef cl_int (*copy)(handle, cl_uint, void *, const void *, size_t, cl_uint, const handle *, handle *);
-    copy function = is_usm(to) || is_usm(from) ? (copy)usm("clEnqueueMemcpyINTEL") : real_clEnqueueSVMMemcpy();
+    copy function = is_usm(to) || is_usm(from) ? (copy)extension("clEnqueueMemcpyINTEL") : real_clEnqueueSVMMemcpy();
     return function(queue, blocking, to, from, size, count, wait, event);
 }
 
@@ -400,7 +457,7 @@ cl_int clEnqueueSVMMemFill(handle queue, void *to, const void *pattern, size_t l
                            handle *event)
 {
     typedef cl_int (*fill)(handle, void *, const void *, size_t, size_t, cl_uint, const handle *, handle *);
-    fill function = is_usm(to) ? (fill)usm("clEnqueueMemFillINTEL") : real_clEnqueueSVMMemFill();
+    fill function = is_usm(to) ? (fill)extension("clEnqueueMemFillINTEL") : real_clEnqueueSVMMemFill();
     return function(queue, to, pattern, length, size, count, wait, event);
 }
 
@@ -423,5 +480,5 @@ cl_int clEnqueueSVMMigrateMem(handle queue, cl_uint pointers, const void **all, 
     if (!find(all[0], &block))
         return INVALID_VALUE;
     size_t size = sizes != NULL && sizes[0] != 0 ? sizes[0] : block.size;
-    return ((migrate)usm("clEnqueueMigrateMemINTEL"))(queue, all[0], size, flags, count, wait, event);
+    return ((migrate)extension("clEnqueueMigrateMemINTEL"))(queue, all[0], size, flags, count, wait, event);
 }

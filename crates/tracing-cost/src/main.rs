@@ -1,9 +1,9 @@
 //! What the feature `tracing` costs when nobody listens, and what is left of it when it is off.
 //!
 //! `tracing-cost WITH WITHOUT` starts two builds of this program, one with the feature and one without. They take turns, so that both
-//! see the same machine. It prints `name,device,n,ours_us,reference_us,ratio`: ours is the build with the feature. Times are those of
-//! the processor for the thread that submits, as this is where the feature works, and the least of all turns: a turn takes several times
-//! as long if the driver's threads run meanwhile.
+//! see the same machine. It prints `name,device,n,ours_us,reference_us,ratio`: ours is the build with the feature. Times are processor
+//! times of the thread that submits, as this is where the feature works. They are the least of all turns. A turn takes several times as
+//! long if the driver's threads run meanwhile.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a benchmark fails by panicking")]
 

@@ -106,6 +106,7 @@ fn declarations_agree_with_opencl_sys() {
         clSetKernelArgSVMPointer clSetKernelArgSVMPointer_t clSetKernelExecInfo clSetKernelExecInfo_t
         clGetKernelInfo clGetKernelInfo_t clGetKernelArgInfo clGetKernelArgInfo_t
         clGetKernelWorkGroupInfo clGetKernelWorkGroupInfo_t clGetKernelSubGroupInfo clGetKernelSubGroupInfo_t
+        clGetKernelSuggestedLocalWorkSize clGetKernelSuggestedLocalWorkSizeKHR_t
         clCreateUserEvent clCreateUserEvent_t clSetUserEventStatus clSetUserEventStatus_t
         clSetEventCallback clSetEventCallback_t clWaitForEvents clWaitForEvents_t
         clRetainEvent clRetainEvent_t clReleaseEvent clReleaseEvent_t clGetEventInfo clGetEventInfo_t

@@ -42,7 +42,14 @@ impl Tables {
             // SAFETY: `platform` is one that the loader listed, and platforms are never released;
             // the name ends in NUL.
             let address = unsafe { api.clGetExtensionFunctionAddressForPlatform(platform, name.as_ptr()) };
-            address.unwrap_or(std::ptr::null_mut())
+            let address = address.unwrap_or(std::ptr::null_mut());
+            match api.clGetKernelSuggestedLocalWorkSize {
+                // OpenCL 3.1 has it in its core, under another name.
+                Some(core) if address.is_null() && name == c"clGetKernelSuggestedLocalWorkSizeKHR" => {
+                    core as *const c_void
+                }
+                _ => address,
+            }
         };
         // SAFETY: the platform answers with its functions of these names; drivers are not unloaded,
         // as the loader never is.
