@@ -68,6 +68,23 @@ use_llvm() {
     export OCLAVE_REQUIRE_TOOLCHAIN=1
 }
 
+# unified_svm_library: the library that shows cl_khr_unified_svm on top of what a driver has (ci/setup.d/unified_svm.c). Made where
+# it is missing or older than its source; nothing where there is no C compiler.
+unified_svm_library() {
+    local source=$OCLAVE_REPO/ci/setup.d/unified_svm.c dir=$CARGO_TARGET_DIR/unified-svm new
+    if [ ! "$dir/library.so" -nt "$source" ]; then
+        command -v cc >/dev/null || return 0
+        new=$dir/$BASHPID
+        mkdir -p "$new"
+        # The real library need not be here: this one has its name.
+        cc -shared -Wl,-soname,libOpenCL.so.1 -o "$new/libOpenCL.so.1" -x c /dev/null
+        cc -shared -fPIC -O1 -Wall -Wextra -Werror -o "$new/library.so" "$source" -Wl,--no-as-needed "$new/libOpenCL.so.1" -ldl -lpthread
+        mv "$new/library.so" "$dir/library.so"
+        rm -r "$new"
+    fi
+    echo "$dir/library.so"
+}
+
 # with_lock NAME CMD…: one at a time among all processes that share $OCLAVE_HOME.
 with_lock() {
     local name=$1

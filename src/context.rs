@@ -14,7 +14,7 @@ use crate::driver::native::{ContextHandle, cl_context};
 use crate::driver::sync::Mutex;
 use crate::memory::{UsmSlice, kind};
 use crate::program::{PrintSink, Printed, Programs};
-use crate::{Device, Error, Event, ProgramCache, Result, runtime};
+use crate::{Device, Error, Event, MemoryKind, ProgramCache, Result, runtime};
 
 /// Devices of one platform that share memory, programs, and events.
 ///
@@ -72,6 +72,7 @@ impl Context {
             compiler_options: String::new(),
             printf: None,
             faults: None,
+            memory: None,
         }
     }
 
@@ -245,6 +246,7 @@ pub struct ContextBuilder {
     compiler_options: String,
     printf: Option<PrintSink>,
     faults: Option<String>,
+    memory: Option<MemoryKind>,
 }
 
 impl ContextBuilder {
@@ -318,6 +320,26 @@ impl ContextBuilder {
         self
     }
 
+    /// Sets which kind of memory `alloc_device`, `alloc_host` and `alloc_shared` give. Without a choice, it is the first kind that
+    /// all devices have, and never [`MemoryKind::UnifiedSvm`].
+    ///
+    /// The devices of the context are [`with_memory`](Device::with_memory) then, and differ from those that the builder was
+    /// given. Take them from [`Context::devices`].
+    ///
+    /// ```no_run
+    /// # use oclave::{Context, Device, MemoryKind};
+    /// # fn main() -> oclave::Result<()> {
+    /// let context = Context::builder(&[Device::select()?]).memory(MemoryKind::UnifiedSvm).build()?;
+    /// let shared = context.alloc_shared::<f32>(1000)?;
+    /// shared.write()?.fill(1.0); // kernels use it without a copy
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn memory(mut self, kind: MemoryKind) -> Self {
+        self.memory = Some(kind);
+        self
+    }
+
     /// Gives what kernels print with `printf` to a function, call by call, instead of to the
     /// driver.
     ///
@@ -348,12 +370,17 @@ impl ContextBuilder {
     /// # Errors
     /// [`ErrorKind::Invalid`](crate::ErrorKind::Invalid) for no device, for compiler options with a
     /// zero byte, and for [`faults`](Self::faults) that do not exist. The same for devices of several platforms, as OpenCL has no context across
-    /// platforms. Otherwise as [`Context::new`]. A cache that cannot be used is no error; it is
+    /// platforms. [`ErrorKind::FeatureNotSupported`](crate::ErrorKind::FeatureNotSupported) for a device without the chosen
+    /// [`memory`](Self::memory). Otherwise as [`Context::new`]. A cache that cannot be used is no error; it is
     /// logged, once.
     pub fn build(mut self) -> Result<Context> {
         if let Some(words) = self.faults.take() {
             self.devices =
                 self.devices.iter().map(|device| device.with_faults(&words)).collect::<Result<_>>()?;
+        }
+        if let Some(kind) = self.memory {
+            self.devices =
+                self.devices.iter().map(|device| device.with_memory(kind)).collect::<Result<_>>()?;
         }
         self.devices.iter().try_for_each(Device::require_kernels)?;
         let driver = driver::context::Context::new(&self.devices)?;

@@ -164,8 +164,8 @@ pub use driver::free_pool::SpareMemory;
 pub use driver::record;
 pub use driver::{
     Capabilities, CommandBufferSupport, Device, DeviceGlobalAccess, DeviceKind, Limits, MemoryKind,
-    MemorySupport, MutableDispatchSupport, Platform, SpirvQueries, SvmSupport, UsmSupport, Version,
-    loader_name, mask, native,
+    MemorySupport, MutableDispatchSupport, Platform, SpirvQueries, SvmCapabilities, SvmSupport,
+    UnifiedSvmSupport, UsmSupport, Version, loader_name, mask, native,
 };
 pub use event::{Event, EventFuture, EventStatus, Profiling};
 pub use graph::{

@@ -10,8 +10,8 @@ use common::context;
 use oclave::mask::Mask;
 use oclave::record::Session;
 use oclave::{
-    Command, Context, Device, ErrorKind, Graph, HostAddressable, MemoryKind, Queue, ReplayStrategy, UsmSlice,
-    usm,
+    Command, Context, Device, ErrorKind, Graph, HostAddressable, MemoryKind, Queue, ReplayStrategy,
+    SvmCapabilities, UsmSlice, usm,
 };
 
 mod kernels {
@@ -181,13 +181,24 @@ fn everything_is_send_sync_and_clone() {
 fn each_kind(device: &Device) -> Vec<Device> {
     let masks = [Mask::empty(), Mask::USM, Mask::USM | Mask::SVM_FINE, Mask::USM | Mask::SVM];
     let mut devices: Vec<Device> = Vec::new();
-    for masked in masks.map(|mask| device.masked(mask)) {
+    let unified = device.with_memory(MemoryKind::UnifiedSvm).ok();
+    for masked in masks.map(|mask| device.masked(mask)).into_iter().chain(unified) {
         let memory = masked.capabilities().memory();
         if memory.is_some() && !devices.iter().any(|other| other.capabilities().memory() == memory) {
             devices.push(masked);
         }
     }
     devices
+}
+
+/// Whether one flag lets kernels reach all memory of `cl_khr_unified_svm` that the library uses.
+fn has_flag(device: &Device) -> bool {
+    let capabilities = device.capabilities();
+    // Types that are mapped are among those of OpenCL 2.0.
+    let is_used =
+        capabilities.memory().is_some_and(|memory| memory.kind == MemoryKind::UnifiedSvm && !memory.mapped);
+    let types = capabilities.unified_svm.iter().flat_map(|support| &support.types);
+    is_used && types.into_iter().any(|one| one.contains(SvmCapabilities::INDIRECT_ACCESS))
 }
 
 /// NVIDIA's driver is not told, as that makes each launch slower (Q31).
@@ -221,9 +232,10 @@ fn kernels_follow_pointers_in_memory() {
         );
         queue.single_task(indirect::follow_address(&kept, &out)).unwrap();
         assert_eq!(*out.read().unwrap(), [42], "{kind:?}");
-        // USM has a flag for each of three kinds, the others have a list.
+        // USM has a flag for each of three kinds, unified SVM has one flag or a list, the others have a list.
         let calls = match kind {
             MemoryKind::Usm => 3,
+            MemoryKind::UnifiedSvm if has_flag(&device) => 1,
             _ if reaches_all_untold(&device) => 0,
             _ => 1,
         };
@@ -252,7 +264,8 @@ fn launches_cost_as_much_however_much_memory_there_is() {
             queue.submit(follow()).unwrap().wait().unwrap();
             queue.submit_graph(&executable).unwrap().wait().unwrap();
             let is_told = session.count("clSetKernelExecInfo") > first;
-            assert!(kind == MemoryKind::Usm || is_told != reaches_all_untold(&device), "{kind:?}");
+            let is_listed = kind != MemoryKind::Usm && !has_flag(&device);
+            assert_eq!(is_told, is_listed && !reaches_all_untold(&device), "{kind:?}");
             session.reset();
             for _ in 0..10 {
                 queue.submit(follow()).unwrap();
@@ -298,8 +311,9 @@ fn shared_and_host_memory_mean_the_same_whatever_they_are() {
 #[test]
 fn what_usm_a_device_lacks_is_an_error_of_the_allocation() {
     let Some(context) = context() else { return };
-    if context.device().capabilities().usm.is_none() {
-        println!("skipped: the device has no USM of which a kind could be hidden");
+    let memory = context.device().capabilities().memory().unwrap();
+    if memory.kind != MemoryKind::Usm {
+        println!("skipped: the device's memory is no USM of which a kind could be hidden");
         return;
     }
     let lacking = |mask| Context::new(&context.device().masked(mask)).unwrap();
@@ -316,4 +330,18 @@ fn what_usm_a_device_lacks_is_an_error_of_the_allocation() {
     }
     let allocations = ["clDeviceMemAllocINTEL", "clSharedMemAllocINTEL", "clHostMemAllocINTEL", "clSVMAlloc"];
     assert!(allocations.iter().all(|call| session.count(call) == 0), "{:?}", session.counts());
+}
+
+/// All tests of this program hold where memory is of `cl_khr_unified_svm`, whatever its types. Coarse-grained memory is mapped for
+/// the host.
+#[test]
+fn memory_may_be_unified_svm() {
+    if common::has_unified_svm() {
+        let memory = common::device().unwrap().capabilities().memory().unwrap();
+        assert_eq!(memory.kind, MemoryKind::UnifiedSvm);
+        return;
+    }
+    for types in ["", "fine", "coarse", "device,coarse"] {
+        common::with_unified_svm(types, &[]);
+    }
 }

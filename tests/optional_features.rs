@@ -339,3 +339,28 @@ fn local_memory_may_be_empty() {
         assert_eq!(queue.read(&values).unwrap(), [10; 8], "{strategy:?}");
     }
 }
+
+/// What OpenCL 3.1 has in its core is used though no extension names it.
+#[test]
+fn a_device_may_report_opencl_3_1() {
+    let Some(device) = device() else { return };
+    if !common::has_opencl_3_1() {
+        common::with_opencl_3_1(&["a_device_may_report_opencl_3_1", "local_memory_may_be_empty"]);
+        return;
+    }
+    let capabilities = device.capabilities();
+    assert!(capabilities.version_text.starts_with("OpenCL 3.1"), "{}", capabilities.version_text);
+    assert_eq!((capabilities.opencl.major, capabilities.opencl.minor), (3, 1));
+    for core in ["cl_khr_device_uuid", "cl_khr_suggested_local_work_size"] {
+        assert!(!capabilities.extensions.contains_key(core), "{core}");
+    }
+    // PoCL has neither, so it only says that it is of 3.1. The other drivers of CI have both by their extensions.
+    if device.platform().name().contains("Portable Computing Language") {
+        return;
+    }
+    assert!(capabilities.uuid.is_some() && capabilities.suggested_group_sizes);
+    let queue = queue(&device);
+    let values = queue.upload(&[0_i32; 8]).unwrap();
+    let call = kernels::arguments::may_lack_local(&values, Local::new(0), 0);
+    assert!(queue.suggested_group_size(4096, &call).unwrap().is_some());
+}

@@ -64,7 +64,50 @@ pub(crate) fn context() -> Option<Context> {
 }
 
 /// Hides all memory that kernels address by pointers.
-pub(crate) const NO_POINTERS: Mask = Mask::USM.union(Mask::SVM).union(Mask::BUFFER_DEVICE_ADDRESS);
+pub(crate) const NO_POINTERS: Mask =
+    Mask::USM.union(Mask::SVM).union(Mask::BUFFER_DEVICE_ADDRESS).union(Mask::UNIFIED_SVM);
+
+/// Names the library of `ci/setup.d/unified_svm.c`, which shows `cl_khr_unified_svm` on top of what the driver has.
+const UNIFIED_SVM_LIBRARY: &str = "OCLAVE_UNIFIED_SVM_LIBRARY";
+
+/// Whether this process is one that [`with_unified_svm`] started.
+pub(crate) fn has_unified_svm() -> bool {
+    std::env::var_os("OCLAVE_TEST_UNIFIED_SVM").is_some()
+}
+
+/// Runs tests of this program again, in a process whose memory is of `cl_khr_unified_svm`. `types` are those that the driver shows,
+/// all if empty. `tests` are words in the names of the tests. Without the library, it does nothing and says so.
+pub(crate) fn with_unified_svm(types: &str, tests: &[&str]) {
+    let mut variables = vec![("OCLAVE_TEST_UNIFIED_SVM", "1"), ("OCLAVE_MEMORY", "unified_svm")];
+    variables.extend((!types.is_empty()).then_some(("UNIFIED_SVM_TYPES", types)));
+    with_library(&variables, tests);
+}
+
+/// As [`with_unified_svm`], where devices report OpenCL 3.1 and their memory is as usual.
+pub(crate) fn with_opencl_3_1(tests: &[&str]) {
+    with_library(&[("SHOWN_OPENCL", "3.1")], tests);
+}
+
+/// Whether this process is one that [`with_opencl_3_1`] started.
+pub(crate) fn has_opencl_3_1() -> bool {
+    std::env::var_os("SHOWN_OPENCL").is_some()
+}
+
+fn with_library(variables: &[(&str, &str)], tests: &[&str]) {
+    let Some(library) = std::env::var_os(UNIFIED_SVM_LIBRARY) else {
+        println!("skipped: {UNIFIED_SVM_LIBRARY} names no library with cl_khr_unified_svm (ci/on sets it)");
+        return;
+    };
+    let mut child = std::process::Command::new(std::env::current_exe().unwrap());
+    child.args(tests).args(["--show-output", "--test-threads=2"]);
+    child.env("OCLAVE_OPENCL_LIBRARY", library).envs(variables.iter().copied());
+    let output = child.output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{variables:?}:\n{text}{errors}");
+    assert!(!text.contains("running 0 tests"), "no test is called so: {tests:?}");
+    println!("{variables:?}: {}", text.lines().find(|line| line.starts_with("test result")).unwrap());
+}
 
 /// That context and an in-order queue.
 pub(crate) fn setting() -> Option<(Context, Queue)> {
@@ -98,6 +141,7 @@ pub(crate) fn allocated(session: &Session, context: &Context) -> usize {
 fn memory_of(context: &Context) -> (ObjectKind, &'static str) {
     match context.device().capabilities().memory().map(|memory| memory.kind) {
         Some(MemoryKind::Svm) => (ObjectKind::Svm, "clSVMFree"),
+        Some(MemoryKind::UnifiedSvm) => (ObjectKind::Svm, "clSVMFreeWithPropertiesKHR"),
         Some(MemoryKind::BufferAddress) => (ObjectKind::Memory, "clReleaseMemObject"),
         _ => (ObjectKind::Usm, "clMemFreeINTEL"),
     }
@@ -108,15 +152,18 @@ fn memory_of(context: &Context) -> (ObjectKind, &'static str) {
 pub(crate) fn memory_call(of_usm: &'static str) -> &'static str {
     let memory = Device::select().ok().and_then(|device| device.capabilities().memory());
     let calls = match of_usm {
-        "clDeviceMemAllocINTEL" | "clSharedMemAllocINTEL" => ["clSVMAlloc", "clCreateBufferWithProperties"],
-        "clMemFreeINTEL" => ["clSVMFree", "clReleaseMemObject"],
-        "clEnqueueMemcpyINTEL" => ["clEnqueueSVMMemcpy", "clEnqueueCopyBuffer"],
-        "clEnqueueMemFillINTEL" => ["clEnqueueSVMMemFill", "clEnqueueFillBuffer"],
+        "clDeviceMemAllocINTEL" | "clSharedMemAllocINTEL" => {
+            ["clSVMAlloc", "clCreateBufferWithProperties", "clSVMAllocWithPropertiesKHR"]
+        }
+        "clMemFreeINTEL" => ["clSVMFree", "clReleaseMemObject", "clSVMFreeWithPropertiesKHR"],
+        "clEnqueueMemcpyINTEL" => ["clEnqueueSVMMemcpy", "clEnqueueCopyBuffer", "clEnqueueSVMMemcpy"],
+        "clEnqueueMemFillINTEL" => ["clEnqueueSVMMemFill", "clEnqueueFillBuffer", "clEnqueueSVMMemFill"],
         _ => panic!("what takes the place of {of_usm} is not known"),
     };
     match memory.map(|memory| memory.kind) {
         Some(MemoryKind::Svm) => calls[0],
         Some(MemoryKind::BufferAddress) => calls[1],
+        Some(MemoryKind::UnifiedSvm) => calls[2],
         _ => of_usm,
     }
 }
@@ -125,7 +172,7 @@ pub(crate) fn memory_call(of_usm: &'static str) -> &'static str {
 /// is mapped is read by the buffers over it.
 pub(crate) fn host_copy_calls() -> [&'static str; 2] {
     let memory = Device::select().ok().and_then(|device| device.capabilities().memory());
-    let is_mapped = memory.is_some_and(|memory| memory.mapped);
+    let is_mapped = memory.is_some_and(|memory| memory.mapped && memory.kind == MemoryKind::Svm);
     match memory_call("clEnqueueMemcpyINTEL") {
         "clEnqueueCopyBuffer" => ["clEnqueueReadBuffer", "clEnqueueWriteBuffer"],
         "clEnqueueSVMMemcpy" if is_mapped => ["clEnqueueReadBuffer", "clEnqueueSVMMemcpy"],

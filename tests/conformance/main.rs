@@ -48,6 +48,7 @@ mod rust_graphs;
 mod rust_kernels;
 mod rust_panics;
 mod rust_support;
+mod unified_svm;
 mod virtual_functions;
 mod virtual_linking;
 
@@ -83,6 +84,7 @@ fn every_line_of_the_scenario_list_is_well_formed() {
                         | "EXT"
                         | "TRC"
                         | "RK"
+                        | "USV"
                 )
             ),
             "unknown group in {line:?}"
@@ -104,6 +106,7 @@ fn every_line_of_the_scenario_list_is_well_formed() {
             "printf",
             "foreign",
             "rust-kernels",
+            "unified-svm",
         ];
         assert!(features.contains(&feature), "unknown feature in {line:?}");
         assert!(matches!(applies, "yes" | "no"), "neither yes nor no in {line:?}");

@@ -106,6 +106,11 @@ fn device(device: &Device) -> Value {
             "coarse_buffer": capabilities.svm.coarse_buffer, "fine_buffer": capabilities.svm.fine_buffer,
             "fine_system": capabilities.svm.fine_system, "atomics": capabilities.svm.atomics,
         },
+        "unified_svm": capabilities.unified_svm.as_ref().map(|support| json!({
+            "version": support.version.to_string(),
+            "types": support.types.iter().map(|one| one.iter_names().map(|(name, _)| name).collect::<Vec<_>>())
+                .collect::<Vec<_>>(),
+        })),
         "memory": capabilities.memory().map(|memory| json!({
             "kind": format!("{:?}", memory.kind), "device": memory.device, "shared": memory.shared,
             "host": memory.host, "mapped": memory.mapped, "text": memory_text(&memory),

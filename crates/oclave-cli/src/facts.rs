@@ -1,7 +1,9 @@
 //! A device's capabilities as rows of words, and what oclave does on a device that has them.
 
 use oclave::images::{ChannelOrder, FormatSupport, ImageKind};
-use oclave::{Aspects, Capabilities, Context, Device, DeviceGlobalAccess, MemoryKind, MemorySupport};
+use oclave::{
+    Aspects, Capabilities, Context, Device, DeviceGlobalAccess, MemoryKind, MemorySupport, SvmCapabilities,
+};
 
 /// A row: what it tells, and how to tell it of a device.
 pub(crate) type Row = (&'static str, fn(&Device) -> String);
@@ -34,6 +36,7 @@ pub(crate) const CAPABILITIES: &[Row] = &[
             (svm.atomics, "atomics"),
         ])
     }),
+    ("unified SVM", |device| unified_svm(device.capabilities())),
     ("buffer addresses", |device| match device.capabilities().buffer_device_address {
         Some(version) => version.to_string(),
         None => "no".into(),
@@ -195,6 +198,7 @@ pub(crate) fn memory_text(memory: &MemorySupport) -> String {
         MemoryKind::Svm if memory.mapped => "coarse-grained SVM",
         MemoryKind::Svm => "fine-grained SVM",
         MemoryKind::BufferAddress => "buffers with device addresses",
+        MemoryKind::UnifiedSvm => "unified SVM",
         _ => "another kind of memory",
     };
     let mapped = if memory.mapped { "; mapped whenever the host accesses it" } else { "" };
@@ -246,6 +250,26 @@ fn usm(capabilities: &Capabilities) -> String {
         }
         None => "no".into(),
     }
+}
+
+/// The types of memory, each by what it can do, with their numbers.
+fn unified_svm(capabilities: &Capabilities) -> String {
+    let Some(support) = &capabilities.unified_svm else { return "no".into() };
+    let describe = |one: &SvmCapabilities| {
+        let has = |capability| one.contains(capability);
+        words(&[
+            (has(SvmCapabilities::SYSTEM_ALLOCATED), "system"),
+            (has(SvmCapabilities::DEVICE_OWNED), "of the device"),
+            (has(SvmCapabilities::HOST_OWNED), "of the host"),
+            (has(SvmCapabilities::HOST_READ | SvmCapabilities::HOST_WRITE), "host"),
+            (has(SvmCapabilities::HOST_MAP), "mapped"),
+            (has(SvmCapabilities::CONCURRENT_ACCESS), "concurrent"),
+            (has(SvmCapabilities::INDIRECT_ACCESS), "indirect"),
+        ])
+    };
+    let types = support.types.iter().enumerate().filter(|(_, one)| !one.is_empty());
+    let types: Vec<String> = types.map(|(at, one)| format!("{at} ({})", describe(one))).collect();
+    format!("{}: types {}", support.version, or_none(types.join(", ")))
 }
 
 fn command_buffers(capabilities: &Capabilities) -> String {

@@ -148,6 +148,34 @@ fn devices_prints_a_table() {
     assert!(masked.contains("none: kernels cannot address memory by pointers"), "{masked}");
 }
 
+/// Devices that report OpenCL 3.1 and unified SVM, by the library of `ci/setup.d/unified_svm.c`.
+#[test]
+fn devices_of_opencl_3_1_are_described() {
+    let Ok(library) = std::env::var("OCLAVE_UNIFIED_SVM_LIBRARY") else {
+        println!("skipped: OCLAVE_UNIFIED_SVM_LIBRARY names no library with OpenCL 3.1 (ci/on sets it)");
+        return;
+    };
+    let environment = [
+        ("OCLAVE_OPENCL_LIBRARY", library.as_str()),
+        ("SHOWN_OPENCL", "3.1"),
+        ("OCLAVE_MEMORY", "unified_svm"),
+    ];
+    let output = oclave(&["devices"], &environment);
+    if !output.status.success() {
+        println!("skipped: {}", text(&output.stderr));
+        return;
+    }
+    let table = text(&output.stdout);
+    let row = |name: &str| table.lines().find(|line| line.starts_with(name)).unwrap_or_default().to_owned();
+    assert!(row("OpenCL  ").contains("OpenCL 3.1"), "{table}");
+    assert!(row("UUID").contains('-'), "{table}");
+    assert!(row("unified SVM").contains("0.9: types 0 (of the device, indirect)"), "{table}");
+    assert!(row("memory  ").contains("by unified SVM"), "{table}");
+    let json = oclave(&["devices", "--json"], &environment);
+    let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!(json["devices"][0]["unified_svm"]["types"][0][1], "DEVICE_OWNED");
+}
+
 #[test]
 fn json_is_json_with_the_same_devices() {
     let output = oclave(&["devices", "--json"], &[]);

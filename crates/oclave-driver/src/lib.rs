@@ -9,7 +9,7 @@
 //! ffi       tables of OpenCL's functions, the loader, the hook that every call passes
 //! objects   contexts, queues, events, programs, kernels, memory objects; handles from and for outside
 //! lifetime  allocations and host memory, and how long they live
-//! pointers  memory that kernels address by pointers: USM, SVM, buffers with addresses
+//! pointers  memory that kernels address by pointers: USM, SVM, buffers with addresses, unified SVM
 //! prepared  steps, sequences, command buffers
 //! facts     platforms, devices, capabilities, faults of drivers
 //! ```
@@ -38,6 +38,7 @@ pub use facts::images::{
 };
 pub use facts::mask;
 pub use facts::platform::{Platform, loader_name};
+pub use facts::unified_svm::{SvmCapabilities, UnifiedSvmSupport};
 pub use facts::version::Version;
 pub(crate) use ffi::api::Api;
 pub use ffi::ext::spirv_queries::SpirvQueries;

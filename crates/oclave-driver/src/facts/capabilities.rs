@@ -8,8 +8,11 @@ use super::device::DeviceKind;
 use super::images::ImageLimits;
 use super::mask::Mask;
 pub(crate) use super::query::query;
+use super::unified_svm::{SvmTypes, UnifiedSvmSupport};
 use super::version::Version;
+use crate::MakeError as _;
 use crate::ext::spirv_queries::SpirvQueries;
+use crate::{Device, Error, Result};
 
 /// What a device can do: found by asking the driver, never by its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,6 +55,10 @@ pub struct Capabilities {
     pub usm: Option<UsmSupport>,
     /// Shared virtual memory.
     pub svm: SvmSupport,
+    /// The types of memory of `cl_khr_unified_svm` 0.9. Only used where they are [chosen](Device::with_memory).
+    pub unified_svm: Option<UnifiedSvmSupport>,
+    /// What [`Device::with_memory`] and the environment chose. Not every device has it.
+    pub(crate) preferred_memory: Option<MemoryKind>,
     /// Command buffers of version 0.9.4 or later.
     pub command_buffer: Option<CommandBufferSupport>,
     /// Updates of recorded kernels.
@@ -137,7 +144,8 @@ pub struct UsmSupport {
     pub system: bool,
 }
 
-/// How kernels address memory by pointers, in the order in which the library prefers them.
+/// How kernels address memory by pointers. Without a [choice](Device::with_memory), the library takes the first that a device
+/// has, of all but the last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum MemoryKind {
@@ -147,10 +155,54 @@ pub enum MemoryKind {
     Svm,
     /// Buffers with an address on the device, `cl_ext_buffer_device_address` 1.0 or later.
     BufferAddress,
+    /// Shared virtual memory of the types of `cl_khr_unified_svm` 0.9, an extension that may still change.
+    UnifiedSvm,
 }
 
+/// Environment variable with the kind of memory to prefer.
+const MEMORY_VARIABLE: &str = "OCLAVE_MEMORY";
+
 impl MemoryKind {
-    pub(crate) const ALL: [Self; 3] = [Self::Usm, Self::Svm, Self::BufferAddress];
+    /// Those that need no choice.
+    pub(crate) const UNASKED: [Self; 3] = [Self::Usm, Self::Svm, Self::BufferAddress];
+
+    /// The kind that the environment prefers; an error each time it names none.
+    pub(crate) fn from_environment() -> Result<Option<Self>> {
+        let Some(name) = std::env::var_os(MEMORY_VARIABLE).filter(|name| !name.is_empty()) else {
+            return Ok(None);
+        };
+        Self::parse(&name.to_string_lossy()).map(Some).map_err(|error| error.at(MEMORY_VARIABLE))
+    }
+
+    fn parse(name: &str) -> Result<Self> {
+        match name.trim().to_ascii_lowercase().as_str() {
+            "usm" => Ok(Self::Usm),
+            "svm" => Ok(Self::Svm),
+            "buffer_address" => Ok(Self::BufferAddress),
+            "unified_svm" => Ok(Self::UnifiedSvm),
+            other => Err(Error::invalid(format!("no kind of memory `{other}`"))
+                .remedy("known are: usm, svm, buffer_address, unified_svm")),
+        }
+    }
+
+    /// The error of a device that lacks it.
+    pub(crate) fn lacking(self, device: &Device) -> Error {
+        let what = match self {
+            Self::Usm => "cl_intel_unified_shared_memory",
+            Self::Svm => "shared virtual memory",
+            Self::BufferAddress => "cl_ext_buffer_device_address 1.0 or later",
+            Self::UnifiedSvm => {
+                "cl_khr_unified_svm 0.9 or later with a type of memory that kernels read and write"
+            }
+        };
+        let remedy = match device.capabilities().memory() {
+            Some(memory) => {
+                format!("a device with it, or `MemoryKind::{:?}`, which this one has", memory.kind)
+            }
+            None => "a device with it".into(),
+        };
+        device.lacks(what, &remedy)
+    }
 }
 
 /// What `Context::alloc_device` and its siblings give on a device.
@@ -279,7 +331,7 @@ impl Capabilities {
     /// The memory that the library uses on the device; `None` when kernels cannot address memory by
     /// pointers.
     pub fn memory(&self) -> Option<MemorySupport> {
-        MemoryKind::ALL.into_iter().find_map(|kind| self.memory_of(kind))
+        self.preferred_memory.into_iter().chain(MemoryKind::UNASKED).find_map(|kind| self.memory_of(kind))
     }
 
     /// The memory of a kind, if the device has it.
@@ -294,6 +346,7 @@ impl Capabilities {
                 let SvmSupport { coarse_buffer, fine_buffer, .. } = self.svm;
                 (coarse_buffer || fine_buffer).then(|| all(!fine_buffer))
             }
+            MemoryKind::UnifiedSvm => SvmTypes::choose(&self.unified_svm.as_ref()?.types, false).support(),
             // Before 1.0, the constants are others.
             MemoryKind::BufferAddress => {
                 self.buffer_device_address.filter(|version| *version >= Version::new(1, 0, 0))?;
@@ -331,6 +384,9 @@ impl Capabilities {
         }
         if hides(Mask::SVM_FINE) {
             out.svm = SvmSupport { coarse_buffer: out.svm.coarse_buffer, ..SvmSupport::default() };
+        }
+        if hides(Mask::UNIFIED_SVM) {
+            out.unified_svm = None;
         }
         if hides(Mask::BUFFER_DEVICE_ADDRESS) {
             out.buffer_device_address = None;
@@ -371,5 +427,17 @@ impl Capabilities {
         out.partition_equally &= !hides(Mask::SUB_DEVICES);
         out.partition_by_counts &= !hides(Mask::SUB_DEVICES);
         out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_of_memory_have_names() {
+        assert_eq!(MemoryKind::parse(" Unified_SVM ").unwrap(), MemoryKind::UnifiedSvm);
+        let error = MemoryKind::parse("shared").unwrap_err().to_string();
+        assert!(error.contains("`shared`") && error.contains("unified_svm"), "{error}");
     }
 }

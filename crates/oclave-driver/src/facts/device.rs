@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use oclave_faults::FaultSet;
 use oclave_image::Side;
 
-use super::capabilities::{self, Capabilities};
+use super::capabilities::{self, Capabilities, MemoryKind};
 use super::faults;
 use super::mask::{self, Mask};
 use super::platform::Platform;
@@ -67,12 +67,28 @@ pub struct Device(Arc<Inner>);
 
 struct Inner {
     root: RootRef,
+    choices: Choices,
+    capabilities: OnceLock<Capabilities>,
+    faults: OnceLock<FaultSet>,
+}
+
+/// How the library uses a device: what tells [`Device`] values of one handle apart.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
+struct Choices {
     mask: Mask,
     side: Side,
-    capabilities: OnceLock<Capabilities>,
     /// In place of those that are known of the driver.
-    chosen_faults: Option<FaultSet>,
-    faults: OnceLock<FaultSet>,
+    faults: Option<FaultSet>,
+    /// Before all other kinds.
+    memory: Option<MemoryKind>,
+}
+
+impl Choices {
+    /// What the environment and the mask of this thread say.
+    fn of_environment() -> Result<Self> {
+        let mask = Mask::from_environment()? | mask::scoped();
+        Ok(Self { mask, memory: MemoryKind::from_environment()?, ..Self::default() })
+    }
 }
 
 /// A handle with the cached answers to queries.
@@ -151,13 +167,14 @@ impl Device {
     /// [`ErrorKind::Platform`] when there is no loader, no driver or no device;
     /// [`ErrorKind::Invalid`] when `OCLAVE_MASK` has an unknown name.
     pub fn all() -> Result<Vec<Self>> {
-        let mask = Mask::from_environment()? | mask::scoped();
+        let choices = Choices::of_environment()?;
         let mut devices = Vec::new();
         let mut failure = None;
         for platform in Platform::all()? {
             match platform.roots() {
-                Ok(roots) => devices
-                    .extend(roots.iter().map(|root| Self::new(RootRef::Static(root), mask, Side::Device))),
+                Ok(roots) => {
+                    devices.extend(roots.iter().map(|root| Self::with(RootRef::Static(root), choices)));
+                }
                 Err(error) => {
                     log::warn!("{error:#}");
                     failure.get_or_insert(error);
@@ -183,11 +200,11 @@ impl Device {
     /// # Errors
     /// [`ErrorKind::Invalid`] for a device of no platform of the loader's; as [`Device::all`].
     pub fn from_native(handle: DeviceHandle) -> Result<Self> {
-        let mask = Mask::from_environment()? | mask::scoped();
+        let choices = Choices::of_environment()?;
         for platform in Platform::all()? {
             let Ok(roots) = platform.roots() else { continue };
             if let Some(root) = roots.iter().find(|root| root.id == handle.raw()) {
-                return Ok(Self::new(RootRef::Static(root), mask, Side::Device));
+                return Ok(Self::with(RootRef::Static(root), choices));
             }
         }
         let api = crate::api()?;
@@ -202,7 +219,7 @@ impl Device {
         let parent = Self::from_native(unsafe { DeviceHandle::retain(parent) }?)?;
         let platform = parent.platform();
         let root = Root { platform, id: handle.into_raw(), parent: Some(parent), queried: OnceLock::new() };
-        Ok(Self::new(RootRef::Shared(Arc::new(root)), mask, Side::Device))
+        Ok(Self::with(RootRef::Shared(Arc::new(root)), choices))
     }
 
     /// OpenCL's handle, good as long as the device or a clone lives.
@@ -210,19 +227,20 @@ impl Device {
         self.id()
     }
 
-    fn new(root: RootRef, mask: Mask, side: Side) -> Self {
-        Self::with(root, mask, side, None)
+    fn with(root: RootRef, choices: Choices) -> Self {
+        let faults = choices.faults.map(OnceLock::from).unwrap_or_default();
+        Self(Arc::new(Inner { root, choices, capabilities: OnceLock::new(), faults }))
     }
 
-    fn with(root: RootRef, mask: Mask, side: Side, chosen_faults: Option<FaultSet>) -> Self {
-        let faults = chosen_faults.map(OnceLock::from).unwrap_or_default();
-        Self(Arc::new(Inner { root, mask, side, capabilities: OnceLock::new(), chosen_faults, faults }))
+    /// The same device, used in another way.
+    fn used(&self, choices: Choices) -> Self {
+        Self::with(self.0.root.clone(), choices)
     }
 
     /// The same device with more capabilities hidden, for tests of fallbacks.
     #[must_use]
     pub fn masked(&self, mask: Mask) -> Self {
-        Self::with(self.0.root.clone(), self.0.mask | mask, self.0.side, self.0.chosen_faults)
+        self.used(Choices { mask: self.0.choices.mask | mask, ..self.0.choices })
     }
 
     /// The same device, where other faults of its driver are worked around. `words` change the set of
@@ -234,7 +252,31 @@ impl Device {
         let faults = self.driver_faults().adjust(words).map_err(|error| {
             Error::invalid(error.to_string()).at(format!("faults of device `{}`", self.name()))
         })?;
-        Ok(Self::with(self.0.root.clone(), self.0.mask, self.0.side, Some(faults)))
+        Ok(self.used(Choices { faults: Some(faults), ..self.0.choices }))
+    }
+
+    /// The same device, where memory that kernels address by pointers is of this kind. Without a choice, it is the first kind
+    /// that the device has, and never [`MemoryKind::UnifiedSvm`]. The variable `OCLAVE_MEMORY` chooses for all devices that
+    /// have the kind: `usm`, `svm`, `buffer_address`, `unified_svm`.
+    ///
+    /// ```no_run
+    /// # fn main() -> oclave::Result<()> {
+    /// use oclave::{Context, Device, MemoryKind};
+    ///
+    /// let device = Device::select()?.with_memory(MemoryKind::UnifiedSvm)?;
+    /// let memory = Context::new(&device)?.alloc_shared::<f32>(1000)?;
+    /// # drop(memory);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`ErrorKind::FeatureNotSupported`] when the device lacks the kind.
+    pub fn with_memory(&self, kind: MemoryKind) -> Result<Self> {
+        if self.capabilities().memory_of(kind).is_none() {
+            return Err(kind.lacking(self));
+        }
+        Ok(self.used(Choices { memory: Some(kind), ..self.0.choices }))
     }
 
     /// The same device in the role of the host. If a program was compiled with `single_pass`, it
@@ -248,18 +290,18 @@ impl Device {
                 .at(format!("device `{}` as host", self.name()))
                 .remedy("choose a device of kind CPU as the host"));
         }
-        Ok(Self::with(self.0.root.clone(), self.0.mask, Side::Host, self.0.chosen_faults))
+        Ok(self.used(Choices { side: Side::Host, ..self.0.choices }))
     }
 
     /// Which bodies of `if_device` and `if_host` run on it: those for devices, unless it came from
     /// [`Device::as_host`].
     pub fn side(&self) -> Side {
-        self.0.side
+        self.0.choices.side
     }
 
     /// What is hidden of this device.
     pub fn mask(&self) -> Mask {
-        self.0.mask
+        self.0.choices.mask
     }
 
     /// The driver that the device belongs to.
@@ -275,7 +317,9 @@ impl Device {
             let root = &self.0.root;
             let queried =
                 root.queried.get_or_init(|| capabilities::query(&self.asker(), root.platform.tables()));
-            queried.masked(self.0.mask)
+            let mut capabilities = queried.masked(self.0.choices.mask);
+            capabilities.preferred_memory = self.0.choices.memory;
+            capabilities
         })
     }
 
@@ -351,7 +395,7 @@ impl Device {
                     parent: Some(self.clone()),
                     queried: OnceLock::new(),
                 };
-                Self::with(RootRef::Shared(Arc::new(root)), self.0.mask, self.0.side, self.0.chosen_faults)
+                Self::with(RootRef::Shared(Arc::new(root)), self.0.choices)
             })
             .collect())
     }
@@ -365,7 +409,7 @@ impl Device {
             return Ok(());
         }
         let capabilities = self.capabilities();
-        let remedy = if self.0.mask.contains(Mask::SPIRV) {
+        let remedy = if self.mask().contains(Mask::SPIRV) {
             "take `spirv` out of the mask"
         } else if self.platform().name().contains("Portable Computing Language") {
             "use PoCL 5 or later built with SPIR-V support (Debian 13, Ubuntu 24.04 and later have it), or Intel's CPU runtime (`pip install intel-opencl-rt`)"
@@ -453,10 +497,7 @@ impl PartialEq for Device {
     fn eq(&self, other: &Self) -> bool {
         // Mostly it is the same handle: launches ask often.
         Arc::ptr_eq(&self.0, &other.0)
-            || self.0.root.id == other.0.root.id
-                && self.0.mask == other.0.mask
-                && self.0.side == other.0.side
-                && self.0.chosen_faults == other.0.chosen_faults
+            || self.0.root.id == other.0.root.id && self.0.choices == other.0.choices
     }
 }
 
@@ -465,23 +506,26 @@ impl Eq for Device {}
 impl Hash for Device {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.0.root.id.hash(state);
-        self.0.mask.hash(state);
-        self.0.side.hash(state);
+        self.0.choices.hash(state);
     }
 }
 
 impl fmt::Debug for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Choices { mask, side, faults, memory } = &self.0.choices;
         let mut out = f.debug_struct("Device");
         out.field("name", &self.name()).field("platform", &self.platform().name());
-        if !self.0.mask.is_empty() {
-            out.field("mask", &self.0.mask);
+        if !mask.is_empty() {
+            out.field("mask", mask);
         }
-        if let Some(faults) = &self.0.chosen_faults {
+        if let Some(faults) = faults {
             out.field("faults", faults);
         }
-        if self.0.side == Side::Host {
-            out.field("side", &self.0.side);
+        if let Some(memory) = memory {
+            out.field("memory", memory);
+        }
+        if *side == Side::Host {
+            out.field("side", side);
         }
         out.finish()
     }

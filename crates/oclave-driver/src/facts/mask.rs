@@ -84,6 +84,8 @@ bitflags::bitflags! {
         const UNORDERED_USE = 1 << 28;
         /// `cl_khr_suggested_local_work_size`.
         const SUGGESTED_GROUP_SIZES = 1 << 29;
+        /// `cl_khr_unified_svm`.
+        const UNIFIED_SVM = 1 << 30;
     }
 }
 

@@ -10,4 +10,5 @@ pub mod mask;
 pub(crate) mod platform;
 pub(crate) mod query;
 pub(crate) mod select;
+pub(crate) mod unified_svm;
 pub(crate) mod version;

@@ -11,9 +11,10 @@ use super::capabilities::{
 };
 use super::device::DeviceKind;
 use super::images::ImageLimits;
+use super::unified_svm::{SvmCapabilities, UnifiedSvmSupport};
 use super::version::Version;
 use crate::ext::{
-    Tables, command_buffer, device_address, mutable_dispatch, spirv_queries, suggested_size, usm,
+    Tables, command_buffer, device_address, mutable_dispatch, spirv_queries, suggested_size, unified_svm, usm,
 };
 use crate::info::{self, Plain};
 use crate::sys::{self, cl_bool, cl_device_info, cl_name_version, cl_uint, cl_ulong};
@@ -144,6 +145,10 @@ pub(crate) fn query(ask: &impl Ask, tables: &Tables) -> Capabilities {
             .filter(|_| tables.usm.clEnqueueMemcpyINTEL.is_some() && tables.usm.clMemFreeINTEL.is_some())
             .and_then(|version| usm_support(&device, version)),
         svm: svm_support(device.value(sys::CL_DEVICE_SVM_CAPABILITIES)),
+        unified_svm: version_of(unified_svm::NAME)
+            .filter(|version| *version >= UnifiedSvmSupport::OLDEST && tables.unified_svm.absent().is_empty())
+            .map(|version| unified_svm_support(&device, version)),
+        preferred_memory: None,
         command_buffer,
         mutable_dispatch,
         global_variable_access: false,
@@ -370,6 +375,11 @@ fn svm_support(bits: sys::cl_device_svm_capabilities) -> SvmSupport {
         fine_system: bits & sys::CL_DEVICE_SVM_FINE_GRAIN_SYSTEM != 0,
         atomics: bits & sys::CL_DEVICE_SVM_ATOMICS != 0,
     }
+}
+
+fn unified_svm_support(device: &Asker<impl Ask>, version: Version) -> UnifiedSvmSupport {
+    let types: Vec<u64> = device.list(sys::CL_DEVICE_SVM_TYPE_CAPABILITIES_KHR);
+    UnifiedSvmSupport { version, types: types.into_iter().map(SvmCapabilities::from_bits_retain).collect() }
 }
 
 fn command_buffer_support(device: &Asker<impl Ask>, version: Version) -> CommandBufferSupport {

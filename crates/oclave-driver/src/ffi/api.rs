@@ -108,6 +108,8 @@ function_table! {
     clGetKernelArgInfo(kernel: cl_kernel, index: cl_uint, name: cl_kernel_arg_info, size: usize, value: *mut c_void, size_ret: *mut usize) -> status;
     clGetKernelWorkGroupInfo(kernel: cl_kernel, device: cl_device_id, name: cl_kernel_work_group_info, size: usize, value: *mut c_void, size_ret: *mut usize) -> status;
     clGetKernelSubGroupInfo(kernel: cl_kernel, device: cl_device_id, name: cl_kernel_sub_group_info, input_bytes: usize, input: *const c_void, size: usize, value: *mut c_void, size_ret: *mut usize) -> status;
+    // Since OpenCL 3.1; before, an extension has it under another name.
+    clGetKernelSuggestedLocalWorkSize(queue: cl_command_queue, kernel: cl_kernel, dimensions: cl_uint, offset: *const usize, global: *const usize, suggested: *mut usize) -> status;
 
     // Events
     clCreateUserEvent(context: cl_context) -> new Event(cl_event);

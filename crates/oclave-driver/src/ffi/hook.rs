@@ -21,7 +21,7 @@ pub enum ObjectKind {
     Kernel,
     /// `cl_event`.
     Event,
-    /// An allocation of `clSVMAlloc`.
+    /// An allocation of `clSVMAlloc` or `clSVMAllocWithPropertiesKHR`.
     Svm,
     /// An allocation of `cl_intel_unified_shared_memory`.
     Usm,

@@ -5,6 +5,7 @@ use super::ext::command_buffer::{CommandBuffer, Record};
 use super::ext::device_address::DeviceAddress;
 use super::ext::mutable_dispatch::MutableDispatch;
 use super::ext::suggested_size::SuggestedSize;
+use super::ext::unified_svm::UnifiedSvm;
 use super::ext::usm::Usm;
 use crate::Api;
 use crate::sys::cl_function_types::*;
@@ -51,7 +52,18 @@ fn same<T, Ours: Signature, Theirs: Signature<Shape = Ours::Shape>>(
 ) {
 }
 
+/// As [`same`], where theirs may be absent.
+fn same_optional<T, Ours: Signature, Theirs: Signature<Shape = Ours::Shape>>(
+    _: fn(&T) -> Option<Ours>,
+    _: fn(Option<Theirs>) -> Option<Theirs>,
+) {
+}
+
 macro_rules! same {
+    (optional $table:ident: $($name:ident $theirs:ident)*) => {{
+        $(same_optional(|table: &$table| table.$name, |theirs: $theirs| theirs);)*
+        [$(stringify!($name)),*].len()
+    }};
     ($table:ident: $($name:ident $theirs:ident)*) => {{
         $(same(|table: &$table| table.$name, |theirs| -> $theirs { Some(theirs) });)*
         [$(stringify!($name)),*].len()
@@ -94,6 +106,7 @@ fn declarations_agree_with_opencl_sys() {
         clSetKernelArgSVMPointer clSetKernelArgSVMPointer_t clSetKernelExecInfo clSetKernelExecInfo_t
         clGetKernelInfo clGetKernelInfo_t clGetKernelArgInfo clGetKernelArgInfo_t
         clGetKernelWorkGroupInfo clGetKernelWorkGroupInfo_t clGetKernelSubGroupInfo clGetKernelSubGroupInfo_t
+        clGetKernelSuggestedLocalWorkSize clGetKernelSuggestedLocalWorkSizeKHR_t
         clCreateUserEvent clCreateUserEvent_t clSetUserEventStatus clSetUserEventStatus_t
         clSetEventCallback clSetEventCallback_t clWaitForEvents clWaitForEvents_t
         clRetainEvent clRetainEvent_t clReleaseEvent clReleaseEvent_t clGetEventInfo clGetEventInfo_t
@@ -131,6 +144,12 @@ fn declarations_agree_with_opencl_sys() {
     let suggested =
         same!(SuggestedSize: clGetKernelSuggestedLocalWorkSizeKHR clGetKernelSuggestedLocalWorkSizeKHR_t);
     assert_eq!(suggested, SuggestedSize::NAMES.len());
+
+    let unified_svm = same!(optional UnifiedSvm:
+        clSVMAllocWithPropertiesKHR clSVMAllocWithPropertiesKHR_t clSVMFreeWithPropertiesKHR clSVMFreeWithPropertiesKHR_t
+        clGetSVMPointerInfoKHR clGetSVMPointerInfoKHR_t clGetSVMSuggestedTypeIndexKHR clGetSVMSuggestedTypeIndexKHR_t
+    );
+    assert_eq!(unified_svm, UnifiedSvm::NAMES.len());
 
     let command_buffer = same!(CommandBuffer:
         clCreateCommandBufferKHR clCreateCommandBufferKHR_t clFinalizeCommandBufferKHR clFinalizeCommandBufferKHR_t

@@ -25,7 +25,7 @@
 //! | `code(T)` | `T`, last parameter `cl_int*` | `Result<T>` |
 //! | `alloc Kind(T)` | `T`, null on failure | `Result<T>` |
 //! | `retain Kind`, `release Kind` | `cl_int` | `Result<()>` |
-//! | `free Kind` / `free_void Kind` | `cl_int` / nothing; parameters (context, pointer) | `Result<()>` |
+//! | `free Kind` / `free_void Kind` | `cl_int` / nothing; parameters (context, …, pointer) | `Result<()>` |
 //! | `plain(T)` | `T` | `Result<T>` |
 
 use crate::MakeError as _;
@@ -125,13 +125,19 @@ macro_rules! c_function {
 /// statements after success.
 macro_rules! method {
     (@ $name:ident [] [] [] ($context:ident : $c:ty, $pointer:ident : $p:ty) free $kind:ident) => {
-        pub(crate) unsafe fn $name(&self, $context: $c, $pointer: $p) -> $crate::Result<()> {
+        method! { free $name ($context: $c) ($pointer: $p) $kind }
+    };
+    (@ $name:ident [] [] [] ($context:ident : $c:ty, $list:ident : $l:ty, $flags:ident : $f:ty, $pointer:ident : $p:ty) free $kind:ident) => {
+        method! { free $name ($context: $c, $list: $l, $flags: $f) ($pointer: $p) $kind }
+    };
+    (free $name:ident ($($arg:ident : $t:ty),*) ($pointer:ident : $p:ty) $kind:ident) => {
+        pub(crate) unsafe fn $name(&self, $($arg: $t,)* $pointer: $p) -> $crate::Result<()> {
             let function = table::required(self.$name, stringify!($name), Self::ORIGIN)?;
             hook::before(stringify!($name))?;
             // Before the call, because the address may be given out again as soon as it is free.
             hook::released(hook::ObjectKind::$kind, $pointer);
             // SAFETY: the caller keeps the function's rules in the OpenCL specification.
-            let code = unsafe { function($context, $pointer) };
+            let code = unsafe { function($($arg,)* $pointer) };
             table::check(stringify!($name), code).inspect_err(|_| hook::retained(hook::ObjectKind::$kind, $pointer))
         }
     };

@@ -1,11 +1,11 @@
-//! Memory that kernels address by pointers. OpenCL has it in three kinds: USM, SVM, and buffers
-//! with device addresses.
+//! Memory that kernels address by pointers. OpenCL has it in four kinds: USM, SVM, buffers with device
+//! addresses, and the unified SVM of `cl_khr_unified_svm`.
 //!
-//! A context has the first kind that all its devices have. Everything above calls [`Pointers`] and
-//! does not know which one it is. Four things differ between the kinds:
+//! A context has the kind that was chosen for its devices, or else the first that all of them have.
+//! Everything above calls [`Pointers`] and does not know which one it is. Four things differ between the kinds:
 //!
 //! - Drivers without USM must be told which allocations a kernel may reach by pointers in memory
-//!   (but see Q31). [`Live`] knows them.
+//!   (but see Q31). [`Live`] knows them. With unified SVM, it depends on the types of memory.
 //! - Where memory is *mapped*, the host can only access it between [`Pointers::map`] and
 //!   [`Pointers::unmap`].
 //! - Copies of buffers name a handle and an offset, which [`Live`] finds by the address.
@@ -15,6 +15,7 @@
 mod live;
 mod slabs;
 mod transfer;
+mod unified;
 
 use oclave_faults::Fault;
 use std::ffi::c_void;
@@ -30,6 +31,7 @@ use crate::MakeError as _;
 use crate::{Error, ErrorKind, Result};
 use live::{Block, Live};
 use slabs::Slabs;
+use unified::Unified;
 
 /// The memory of a context.
 pub(crate) struct Pointers {
@@ -54,31 +56,28 @@ enum MemoryApi {
     Usm(&'static Usm),
     Svm(&'static Api),
     Buffers(&'static Api, &'static DeviceAddress),
+    Unified(Unified),
 }
 
 impl Pointers {
-    /// The first kind of memory that all these devices have.
+    /// The kind of memory that was chosen for all these devices, or else the first that they have.
     pub(crate) fn of(devices: &[Device]) -> Option<Self> {
-        let common = |kind: &MemoryKind| {
-            // A buffer has another address on each device.
-            if *kind == MemoryKind::BufferAddress && devices.len() > 1 {
-                return None;
-            }
-            let mut each = devices.iter().map(|device| device.capabilities().memory_of(*kind));
-            let first = each.next()??;
-            each.try_fold(first, |all, one| Some(all.and(&one?)))
-        };
-        let support = MemoryKind::ALL.iter().find_map(common)?;
         let device = devices.first()?;
+        let wish = device.capabilities().preferred_memory;
+        let wish = wish.filter(|_| devices.iter().all(|one| one.capabilities().preferred_memory == wish));
+        let support =
+            wish.into_iter().chain(MemoryKind::UNASKED).find_map(|kind| in_common(devices, kind))?;
         let memory_api = match support.kind {
             MemoryKind::Usm => MemoryApi::Usm(&device.tables().usm),
             MemoryKind::Svm => MemoryApi::Svm(device.api()),
             MemoryKind::BufferAddress => MemoryApi::Buffers(device.api(), &device.tables().device_address),
+            MemoryKind::UnifiedSvm => MemoryApi::Unified(Unified::of(devices)?),
         };
         // On a second device, the memory might be elsewhere.
         let (is_one, faults) = (devices.len() == 1, device.driver_faults());
         let reached_untold = is_one && faults.has(Fault::Q31);
-        let are_numbers = reached_untold && faults.has(Fault::Q34) && matches!(memory_api, MemoryApi::Svm(_));
+        let by_svm = matches!(memory_api, MemoryApi::Svm(_) | MemoryApi::Unified(_));
+        let are_numbers = reached_untold && faults.has(Fault::Q34) && by_svm;
         let images_by_buffers = faults.has(Fault::Q41);
         let (live, slabs) = (Live::new(), Slabs::default());
         Some(Self { memory_api, support, live, reached_untold, are_numbers, images_by_buffers, slabs })
@@ -139,6 +138,14 @@ impl Pointers {
                 }
                 (MemoryApi::Buffers(api, _), _) => {
                     return self.allocate_buffer(api, context, kind, size_bytes, alignment).map(Some);
+                }
+                (MemoryApi::Unified(unified), _) => {
+                    let found = unified.allocate(context, device, kind, size_bytes, alignment)?;
+                    return Ok(found.map(|(start, offset_bytes)| {
+                        let block = Block { size_bytes, buffer: std::ptr::null_mut(), offset_bytes };
+                        self.live.insert(start.addr().get(), block);
+                        start
+                    }));
                 }
             }
         }?;
@@ -266,7 +273,7 @@ impl Pointers {
 
     /// Notes memory that was allocated outside, where the driver must be told of it.
     pub(crate) fn adopt(&self, start: NonNull<c_void>, size_bytes: usize) {
-        if matches!(self.memory_api, MemoryApi::Svm(_)) {
+        if matches!(self.memory_api, MemoryApi::Svm(_) | MemoryApi::Unified(_)) {
             let block = Block { size_bytes, buffer: std::ptr::null_mut(), offset_bytes: 0 };
             self.live.insert(start.addr().get(), block);
         }
@@ -274,7 +281,7 @@ impl Pointers {
 
     /// Takes [`Pointers::adopt`] back: the memory is freed by somebody else.
     pub(crate) fn forget(&self, start: NonNull<c_void>) {
-        if matches!(self.memory_api, MemoryApi::Svm(_)) {
+        if matches!(self.memory_api, MemoryApi::Svm(_) | MemoryApi::Unified(_)) {
             self.live.remove(start.addr().get());
         }
     }
@@ -297,6 +304,10 @@ impl Pointers {
                 }
                 MemoryApi::Buffers(api, _) => match self.live.remove(start.addr().get()) {
                     Some(block) => api.clReleaseMemObject(block.buffer),
+                    None => Err(Error::invalid("memory that is freed twice")),
+                },
+                MemoryApi::Unified(unified) => match self.live.remove(start.addr().get()) {
+                    Some(block) => unified.free(context, start, block.offset_bytes),
                     None => Err(Error::invalid("memory that is freed twice")),
                 },
             }
@@ -345,15 +356,21 @@ impl Pointers {
         // the call, which copies it.
         unsafe {
             match self.memory_api {
-                MemoryApi::Svm(api) if self.are_numbers => {
+                MemoryApi::Svm(api) | MemoryApi::Unified(Unified { api, .. }) if self.are_numbers => {
                     let number = address.addr() as u64;
                     api.clSetKernelArg(kernel, index, size_of::<u64>(), (&raw const number).cast())
                 }
                 MemoryApi::Usm(usm) => usm.clSetKernelArgMemPointerINTEL(kernel, index, address),
-                MemoryApi::Svm(api) | MemoryApi::Buffers(api, _) if address.is_null() => {
+                MemoryApi::Svm(api)
+                | MemoryApi::Buffers(api, _)
+                | MemoryApi::Unified(Unified { api, .. })
+                    if address.is_null() =>
+                {
                     api.clSetKernelArg(kernel, index, size_of::<cl_mem>(), std::ptr::null())
                 }
-                MemoryApi::Svm(api) => api.clSetKernelArgSVMPointer(kernel, index, address),
+                MemoryApi::Svm(api) | MemoryApi::Unified(Unified { api, .. }) => {
+                    api.clSetKernelArgSVMPointer(kernel, index, address)
+                }
                 MemoryApi::Buffers(_, extension) => {
                     extension.clSetKernelArgDevicePointerEXT(kernel, index, address.addr() as u64)
                 }
@@ -367,18 +384,22 @@ impl Pointers {
     /// # Safety
     /// As [`Pointers::set_argument`].
     pub(crate) unsafe fn allow_indirect(&self, api: &Api, kernel: cl_kernel) -> Result<bool> {
-        if !matches!(self.memory_api, MemoryApi::Usm(_)) {
-            return Ok(!self.reached_untold);
-        }
+        let flags: &[cl_kernel_exec_info] = match self.memory_api {
+            MemoryApi::Usm(_) => &[
+                CL_KERNEL_EXEC_INFO_INDIRECT_HOST_ACCESS_INTEL,
+                CL_KERNEL_EXEC_INFO_INDIRECT_DEVICE_ACCESS_INTEL,
+                CL_KERNEL_EXEC_INFO_INDIRECT_SHARED_ACCESS_INTEL,
+            ],
+            MemoryApi::Unified(unified) if unified.types.indirect() => {
+                &[CL_KERNEL_EXEC_INFO_SVM_INDIRECT_ACCESS_KHR]
+            }
+            _ => return Ok(!self.reached_untold),
+        };
         let yes: cl_bool = CL_TRUE;
-        for info in [
-            CL_KERNEL_EXEC_INFO_INDIRECT_HOST_ACCESS_INTEL,
-            CL_KERNEL_EXEC_INFO_INDIRECT_DEVICE_ACCESS_INTEL,
-            CL_KERNEL_EXEC_INFO_INDIRECT_SHARED_ACCESS_INTEL,
-        ] {
+        for info in flags {
             let value = (&raw const yes).cast::<c_void>();
             // SAFETY: the caller's promise; the value is one cl_bool that lives through the call.
-            unsafe { api.clSetKernelExecInfo(kernel, info, size_of::<cl_bool>(), value) }?;
+            unsafe { api.clSetKernelExecInfo(kernel, *info, size_of::<cl_bool>(), value) }?;
         }
         Ok(false)
     }
@@ -430,7 +451,7 @@ impl Pointers {
         !matches!(self.memory_api, MemoryApi::Buffers(..))
     }
 
-    /// Checks memory from outside, and finds its device. Only USM can be asked.
+    /// Checks memory from outside, and finds its device. Only USM and unified SVM can be asked.
     ///
     /// # Errors
     /// [`ErrorKind::Invalid`] when it is of another kind or context,
@@ -444,6 +465,7 @@ impl Pointers {
         let usm = match self.memory_api {
             MemoryApi::Usm(usm) => usm,
             MemoryApi::Svm(_) => return Ok(None),
+            MemoryApi::Unified(unified) => return unified.check_outside(context, kind, start),
             MemoryApi::Buffers(..) => {
                 return Err(Error::new(
                     ErrorKind::FeatureNotSupported,
@@ -464,11 +486,30 @@ impl Pointers {
             Kind::Shared => CL_MEM_TYPE_SHARED_INTEL,
         };
         if found != expected as cl_uint {
-            return Err(Error::invalid("the memory is of another kind, or of another context")
-                .remedy("give memory that was allocated as device, host or shared memory of this context"));
+            return Err(not_of_the_kind());
         }
         info::value(|size, value, ret| ask(CL_MEM_ALLOC_DEVICE_INTEL, size, value, ret)).map(Some)
     }
+}
+
+/// What all these devices have of a kind of memory.
+fn in_common(devices: &[Device], kind: MemoryKind) -> Option<MemorySupport> {
+    match kind {
+        // A buffer has another address on each device.
+        MemoryKind::BufferAddress if devices.len() > 1 => None,
+        MemoryKind::UnifiedSvm => Unified::of(devices)?.types.support(),
+        _ => {
+            let mut each = devices.iter().map(|device| device.capabilities().memory_of(kind));
+            let first = each.next()??;
+            each.try_fold(first, |all, one| Some(all.and(&one?)))
+        }
+    }
+}
+
+/// The error of memory from outside that is not what it was said to be.
+fn not_of_the_kind() -> Error {
+    Error::invalid("the memory is of another kind, or of another context")
+        .remedy("give memory that was allocated as device, host or shared memory of this context")
 }
 
 /// The error where there is no kind of memory.

@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 use std::ptr::NonNull;
 
-use super::{MemoryApi, Pointers};
+use super::{MemoryApi, Pointers, Unified};
 use crate::MakeError as _;
 use crate::ext::command_buffer::Recorder;
 use crate::sys::*;
@@ -32,7 +32,7 @@ impl Pointers {
                 MemoryApi::Usm(usm) => {
                     usm.clEnqueueMemcpyINTEL(queue, CL_FALSE, to, from, size_bytes, wait, event)
                 }
-                MemoryApi::Svm(api) => {
+                MemoryApi::Svm(api) | MemoryApi::Unified(Unified { api, .. }) => {
                     api.clEnqueueSVMMemcpy(queue, CL_FALSE, to, from, size_bytes, wait, event)
                 }
                 MemoryApi::Buffers(api, _) => {
@@ -66,7 +66,7 @@ impl Pointers {
                 MemoryApi::Usm(usm) => {
                     usm.clEnqueueMemcpyINTEL(queue, blocking, to, from_host, size_bytes, wait, event)
                 }
-                MemoryApi::Svm(api) => {
+                MemoryApi::Svm(api) | MemoryApi::Unified(Unified { api, .. }) => {
                     api.clEnqueueSVMMemcpy(queue, blocking, to, from_host, size_bytes, wait, event)
                 }
                 MemoryApi::Buffers(api, _) => {
@@ -100,7 +100,7 @@ impl Pointers {
                 MemoryApi::Usm(usm) => {
                     usm.clEnqueueMemcpyINTEL(queue, blocking, to_host, from, size_bytes, wait, event)
                 }
-                MemoryApi::Svm(api) => match self.buffer_at(from) {
+                MemoryApi::Svm(api) | MemoryApi::Unified(Unified { api, .. }) => match self.buffer_at(from) {
                     Some((buffer, offset)) => api.clEnqueueReadBuffer(
                         queue, buffer, blocking, offset, size_bytes, to_host, wait, event,
                     ),
@@ -134,7 +134,7 @@ impl Pointers {
     /// buffers over SVM wrongly.
     pub(crate) fn buffer_around(&self, address: *const c_void) -> Option<(cl_mem, usize)> {
         match self.memory_api {
-            MemoryApi::Usm(_) => None,
+            MemoryApi::Usm(_) | MemoryApi::Unified(_) => None,
             MemoryApi::Svm(_) => self.images_by_buffers.then(|| self.buffer_at(address)).flatten(),
             MemoryApi::Buffers(..) => {
                 self.live.find(address.addr()).ok().map(|(block, offset)| (block.buffer, offset))
@@ -163,7 +163,7 @@ impl Pointers {
                 MemoryApi::Usm(usm) => {
                     usm.clEnqueueMemFillINTEL(queue, to, start, length, size_bytes, wait, event)
                 }
-                MemoryApi::Svm(api) => {
+                MemoryApi::Svm(api) | MemoryApi::Unified(Unified { api, .. }) => {
                     api.clEnqueueSVMMemFill(queue, to, start, length, size_bytes, wait, event)
                 }
                 MemoryApi::Buffers(api, _) => {
@@ -178,7 +178,9 @@ impl Pointers {
     pub(crate) fn can_prefetch(&self) -> bool {
         match self.memory_api {
             MemoryApi::Usm(usm) => usm.clEnqueueMigrateMemINTEL.is_some(),
-            MemoryApi::Svm(api) | MemoryApi::Buffers(api, _) => api.clEnqueueSVMMigrateMem.is_some(),
+            MemoryApi::Svm(api) | MemoryApi::Buffers(api, _) | MemoryApi::Unified(Unified { api, .. }) => {
+                api.clEnqueueSVMMigrateMem.is_some()
+            }
         }
     }
 
@@ -199,7 +201,7 @@ impl Pointers {
         unsafe {
             match self.memory_api {
                 MemoryApi::Usm(usm) => usm.clEnqueueMigrateMemINTEL(queue, start, size_bytes, 0, wait, event),
-                MemoryApi::Svm(api) => {
+                MemoryApi::Svm(api) | MemoryApi::Unified(Unified { api, .. }) => {
                     let (start, size_bytes) = (start.cast_const(), size_bytes);
                     api.clEnqueueSVMMigrateMem(queue, &[start], &size_bytes, 0, wait, event)
                 }
@@ -230,7 +232,7 @@ impl Pointers {
         // SAFETY: the caller's promise; no queue means that of the buffer.
         unsafe {
             match self.memory_api {
-                MemoryApi::Usm(_) | MemoryApi::Svm(_) => {
+                MemoryApi::Usm(_) | MemoryApi::Svm(_) | MemoryApi::Unified(_) => {
                     recorder.memcpy(buffer, queue, to, from, size_bytes, wait, point)
                 }
                 MemoryApi::Buffers(..) => {
@@ -263,7 +265,7 @@ impl Pointers {
         // SAFETY: the caller's promise; no queue means that of the buffer.
         unsafe {
             match self.memory_api {
-                MemoryApi::Usm(_) | MemoryApi::Svm(_) => {
+                MemoryApi::Usm(_) | MemoryApi::Svm(_) | MemoryApi::Unified(_) => {
                     recorder.memfill(buffer, queue, to, start, length, size_bytes, wait, point)
                 }
                 MemoryApi::Buffers(..) => {
@@ -292,7 +294,7 @@ impl Pointers {
         unsafe {
             match self.memory_api {
                 MemoryApi::Usm(_) => Ok(start),
-                MemoryApi::Svm(api) => {
+                MemoryApi::Svm(api) | MemoryApi::Unified(Unified { api, .. }) => {
                     let pointer = start.as_ptr();
                     api.clEnqueueSVMMap(queue, CL_TRUE, flags, pointer, size_bytes, &[], no_event)?;
                     Ok(start)
@@ -323,7 +325,7 @@ impl Pointers {
         unsafe {
             match self.memory_api {
                 MemoryApi::Usm(_) => Ok(()),
-                MemoryApi::Svm(api) => {
+                MemoryApi::Svm(api) | MemoryApi::Unified(Unified { api, .. }) => {
                     api.clEnqueueSVMUnmap(queue, start.as_ptr(), &[], no_event)?;
                     api.clFinish(queue)
                 }

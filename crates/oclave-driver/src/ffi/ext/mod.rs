@@ -14,6 +14,7 @@ pub(crate) mod global_variable;
 pub(crate) mod mutable_dispatch;
 pub(crate) mod spirv_queries;
 pub(crate) mod suggested_size;
+pub(crate) mod unified_svm;
 pub(crate) mod usm;
 
 use std::ffi::c_void;
@@ -32,6 +33,7 @@ pub(crate) struct Tables {
     pub(crate) global_variable: global_variable::GlobalVariable,
     pub(crate) device_address: device_address::DeviceAddress,
     pub(crate) suggested_size: suggested_size::SuggestedSize,
+    pub(crate) unified_svm: unified_svm::UnifiedSvm,
 }
 
 impl Tables {
@@ -40,7 +42,14 @@ impl Tables {
             // SAFETY: `platform` is one that the loader listed, and platforms are never released;
             // the name ends in NUL.
             let address = unsafe { api.clGetExtensionFunctionAddressForPlatform(platform, name.as_ptr()) };
-            address.unwrap_or(std::ptr::null_mut())
+            let address = address.unwrap_or(std::ptr::null_mut());
+            match api.clGetKernelSuggestedLocalWorkSize {
+                // OpenCL 3.1 has it in its core, under another name.
+                Some(core) if address.is_null() && name == c"clGetKernelSuggestedLocalWorkSizeKHR" => {
+                    core as *const c_void
+                }
+                _ => address,
+            }
         };
         // SAFETY: the platform answers with its functions of these names; drivers are not unloaded,
         // as the loader never is.
@@ -72,6 +81,7 @@ impl Tables {
                 global_variable: global_variable::GlobalVariable::load(resolve),
                 device_address: device_address::DeviceAddress::load(resolve),
                 suggested_size: suggested_size::SuggestedSize::load(resolve),
+                unified_svm: unified_svm::UnifiedSvm::load(resolve),
             }
         }
     }

@@ -1,0 +1,4 @@
+kernel void bump(global int *value)
+{
+    value[get_global_id(0)] += 1;
+}
