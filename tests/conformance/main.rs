@@ -47,6 +47,7 @@ mod prints;
 mod rust_graphs;
 mod rust_kernels;
 mod rust_panics;
+mod rust_sides;
 mod rust_support;
 mod virtual_functions;
 mod virtual_linking;

@@ -31,7 +31,8 @@
 //! Kernels share variables with other kernels and the host ([`device_global!`]). They have constants that
 //! the host sets before a kernel is built ([`spec_constant!`]), and arrays in local memory
 //! ([`Item::local_array`]). [`Item::work_group`] and [`Item::sub_group`] have the
-//! functions in which all work-items of a group take part.
+//! functions in which all work-items of a group take part. [`if_device!`] and [`if_host!`] have code
+//! for one side only.
 //!
 //! # Safety
 //! A kernel without `unsafe` reads and writes only its arguments, whatever they and the range are:
@@ -62,6 +63,7 @@ mod item;
 mod math;
 mod memory;
 mod parameter;
+mod sides;
 
 pub use data::{Data, Element};
 pub use global::{Atomics, DeviceGlobal, SpecConstant};
@@ -84,6 +86,10 @@ pub mod __private {
     pub use crate::parameter::Parameter;
     #[cfg(oclave_device)]
     pub use crate::parameter::bytes_argument;
+    #[cfg(oclave_single_pass)]
+    pub use crate::sides::Choice;
+    #[cfg(not(oclave_single_pass))]
+    pub use crate::sides::{IS_DEVICE, run_here};
 
     /// Only compiles for [`Data`](crate::Data).
     pub const fn is_data<T: crate::Data>() {}

@@ -140,6 +140,21 @@ fn widths() {
 }
 
 #[test]
+fn code_for_one_side() {
+    let (context, queue) = queue();
+    let x: Vec<u32> = numbers(N).iter().map(|n| *n as u32).collect();
+    let given = queue.upload(&x).unwrap();
+    let out = context.alloc_device::<[u32; 2]>(N).unwrap();
+    queue.parallel_for(N, kernels::mix::sides(&given, &out)).unwrap();
+    let mut wanted = vec![[0; 2]; N];
+    host::mix::sides::run_on_host(HostRange::new([N]), &x, &mut wanted);
+    let (hashes, sides): (Vec<u32>, Vec<u32>) = wanted.iter().map(|[hash, side]| (*hash, *side)).unzip();
+    assert_eq!(sides, vec![0; N]);
+    let wanted: Vec<[u32; 2]> = hashes.into_iter().map(|hash| [hash, 1]).collect();
+    assert_eq!(queue.read(&out).unwrap(), wanted);
+}
+
+#[test]
 fn panics_reach_the_host_and_the_queue_goes_on() {
     let (context, queue) = queue();
     let mut x: Vec<u32> = (0..64).collect();

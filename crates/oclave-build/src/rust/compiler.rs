@@ -17,6 +17,8 @@ use crate::source::Source;
 const VARIABLE: &str = "RUSTC";
 /// Set where code is compiled for devices.
 const DEVICE: &str = "oclave_device";
+/// Set where that code has the bodies of both sides.
+const SINGLE_PASS: &str = "oclave_single_pass";
 
 /// The files of `oclave-kernel`.
 const KERNEL: &[(&str, &str)] = &[
@@ -29,6 +31,7 @@ const KERNEL: &[(&str, &str)] = &[
     ("math.rs", include_str!("sources/oclave_kernel/math.rs")),
     ("memory.rs", include_str!("sources/oclave_kernel/memory.rs")),
     ("parameter.rs", include_str!("sources/oclave_kernel/parameter.rs")),
+    ("sides.rs", include_str!("sources/oclave_kernel/sides.rs")),
 ];
 /// Its macros.
 const MACROS: &str = include_str!("sources/oclave_kernel_macros/lib.rs");
@@ -225,10 +228,17 @@ fn device_arguments(config: &Config, rustc: &Rustc, name: &str, emit: &str, fold
     args.push(format!("-Coverflow-checks={checks}").into());
     args.push(format!("--crate-name={name}").into());
     args.push(format!("--emit={emit}").into());
-    args.extend(["--cfg", DEVICE, "--check-cfg"].map(OsString::from));
-    args.push(format!("cfg({DEVICE})").into());
+    args.extend(device_cfgs(config).into_iter().map(OsString::from));
     args.extend(["--out-dir".into(), folder.into()]);
     args
+}
+
+/// What code for devices is compiled with.
+fn device_cfgs(config: &Config) -> Vec<String> {
+    let own = [Some(DEVICE), config.single_pass.then_some(SINGLE_PASS)];
+    let set = own.into_iter().flatten().flat_map(|cfg| ["--cfg".to_owned(), cfg.to_owned()]);
+    let known = ["--check-cfg".to_owned(), format!("cfg({DEVICE}, {SINGLE_PASS})")];
+    set.chain(known).collect()
 }
 
 fn named(name: &str, path: &Path) -> OsString {

@@ -255,6 +255,13 @@ impl Lower<'_, '_> {
                 self.set(instruction, vec![constant]);
                 Ok(())
             }
+            "on_device" | "on_host" => {
+                let guard = self.output.guard(name);
+                let ty = self.bool();
+                let result = self.op(Op::FunctionCall, ty, &[guard]);
+                self.set(instruction, vec![result]);
+                Ok(())
+            }
             "local_memory" => {
                 let bytes = index().ok_or("local memory of a size that is calculated")?;
                 let pointer = self.local_memory(bytes);
