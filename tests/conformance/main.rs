@@ -47,8 +47,10 @@ mod prints;
 mod rust_graphs;
 mod rust_kernels;
 mod rust_panics;
+mod rust_prints;
 mod rust_sides;
 mod rust_support;
+mod rust_vectors;
 mod virtual_functions;
 mod virtual_linking;
 

@@ -29,9 +29,15 @@ pub(crate) mod features;
 #[path = "../../kernels/rust/parameters.rs"]
 #[allow(dead_code, missing_docs, unreachable_pub, reason = "some kernels run on devices only")]
 pub(crate) mod parameters;
+#[path = "../../kernels/rust/prints.rs"]
+#[allow(dead_code, missing_docs, unreachable_pub, reason = "some kernels run on devices only")]
+pub(crate) mod prints;
 #[path = "../../kernels/rust/sides.rs"]
 #[allow(dead_code, missing_docs, unreachable_pub, reason = "some kernels run on devices only")]
 pub(crate) mod sides;
+#[path = "../../kernels/rust/vectors.rs"]
+#[allow(dead_code, missing_docs, unreachable_pub, reason = "some kernels run on devices only")]
+pub(crate) mod vectors;
 
 /// A context that no other test uses, since the error of a panic belongs to a context, and a queue.
 /// `None`, after saying why, without a device.

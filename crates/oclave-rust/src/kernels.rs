@@ -16,7 +16,7 @@ pub(crate) const GLOBAL: &str = "__oclave_global_";
 /// The prefix of the symbols of descriptions of specialization constants.
 const CONSTANT: &str = "__oclave_spec_";
 /// The version of descriptions that this crate reads.
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
 /// Types may nest so deep.
 const DEEPEST: u32 = 32;
 
@@ -117,11 +117,13 @@ pub enum Scalar {
     U64,
     F32,
     F64,
+    /// In memory only. Kernels take its bits.
+    F16,
 }
 
 impl Scalar {
     /// In the order of their numbers in descriptions.
-    const ALL: [Self; 10] = [
+    const ALL: [Self; 11] = [
         Self::I8,
         Self::U8,
         Self::I16,
@@ -132,13 +134,14 @@ impl Scalar {
         Self::U64,
         Self::F32,
         Self::F64,
+        Self::F16,
     ];
 
     /// Size in bits.
     pub fn bits(self) -> u32 {
         match self {
             Self::I8 | Self::U8 => 8,
-            Self::I16 | Self::U16 => 16,
+            Self::I16 | Self::U16 | Self::F16 => 16,
             Self::I32 | Self::U32 | Self::F32 => 32,
             Self::I64 | Self::U64 | Self::F64 => 64,
         }
@@ -164,6 +167,7 @@ impl Scalar {
             Self::U64 => "ulong",
             Self::F32 => "float",
             Self::F64 => "double",
+            Self::F16 => "half",
         }
     }
 }
@@ -173,6 +177,8 @@ impl Scalar {
 pub enum TypeDescription {
     /// A scalar.
     Scalar(Scalar),
+    /// A vector, which is aligned to its size. Three lanes take the room of four.
+    Vector(Scalar, u32),
     /// An array.
     Array(Box<TypeDescription>, u64),
     /// A struct.
@@ -204,6 +210,7 @@ impl TypeDescription {
     pub fn size(&self) -> u64 {
         match self {
             Self::Scalar(scalar) => u64::from(scalar.bits() / 8),
+            Self::Vector(lane, count) => u64::from(lane.bits() / 8 * count.next_power_of_two()),
             Self::Array(element, count) => element.size().saturating_mul(*count),
             Self::Struct { size, .. } => *size,
         }
@@ -212,7 +219,7 @@ impl TypeDescription {
     /// Alignment in bytes.
     pub fn align(&self) -> u64 {
         match self {
-            Self::Scalar(scalar) => u64::from(scalar.bits() / 8),
+            Self::Scalar(_) | Self::Vector(..) => self.size(),
             Self::Array(element, _) => element.align(),
             Self::Struct { align, .. } => *align,
         }
@@ -410,6 +417,11 @@ impl Reader<'_> {
                     });
                 }
                 TypeDescription::Struct { name: self.text(at, 32)?, fields, size, align }
+            }
+            3 => {
+                let lane = *Scalar::ALL.get(usize::try_from(scalar).ok()?)?;
+                let count = u32::try_from(count).ok().filter(|count| matches!(count, 2 | 3 | 4 | 8 | 16))?;
+                TypeDescription::Vector(lane, count)
             }
             _ => return None,
         })

@@ -10,5 +10,7 @@ pub mod mix;
 pub mod objects;
 #[path = "../kernels/step.rs"]
 pub mod step;
+#[path = "../kernels/vectors.rs"]
+pub mod vectors;
 #[path = "../kernels/widths.rs"]
 pub mod widths;

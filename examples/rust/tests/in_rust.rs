@@ -1,11 +1,15 @@
 //! The kernels on a device give what they give on the host.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
+use std::sync::{Arc, Mutex};
+
+use oclave::half;
+use oclave::vector::{Float3, Float4};
 use oclave::{
     Aspects, Buffer, Command, Context, Device, DynamicParameter, ErrorKind, Graph, Kernel, KernelCall, Local,
     NdRange, Queue,
 };
-use oclave_kernel::HostRange;
+use oclave_kernel::{HostRange, Vec3, Vec4, f16};
 use rust_kernels::{host, kernels};
 
 const N: usize = 1000;
@@ -152,6 +156,46 @@ fn code_for_one_side() {
     assert_eq!(sides, vec![0; N]);
     let wanted: Vec<[u32; 2]> = hashes.into_iter().map(|hash| [hash, 1]).collect();
     assert_eq!(queue.read(&out).unwrap(), wanted);
+}
+
+#[test]
+fn vectors_and_halves() {
+    let (context, queue) = queue();
+    let (by, random) = ([0.5, -0.5, 0.5, 0.5], numbers(4 * N));
+    let place = |n: u64| (n % 2001) as f32 / 8.0;
+    let points: Vec<[f32; 3]> = random.chunks(4).map(|n| [place(n[0]), place(n[1]), place(n[2])]).collect();
+    let weights: Vec<f16> = random.chunks(4).map(|n| f16::from_f32(place(n[3]))).collect();
+    let given = queue.upload(&points.iter().copied().map(Float3::new).collect::<Vec<_>>()).unwrap();
+    let halves: Vec<half::f16> =
+        weights.iter().map(|weight| half::f16::from_bits(weight.to_bits())).collect();
+    let halves = queue.upload(&halves).unwrap();
+    let out = context.alloc_device::<Float4>(N).unwrap();
+    queue.parallel_for(N, kernels::vectors::turn(Float4::new(by), &given, &halves, &out)).unwrap();
+    let points: Vec<Vec3<f32>> = points.into_iter().map(Vec3::from).collect();
+    let mut wanted = vec![Vec4::default(); N];
+    host::vectors::turn::run_on_host(HostRange::new([N]), Vec4::from(by), &points, &weights, &mut wanted);
+    let found: Vec<Vec4<f32>> = queue.read(&out).unwrap().iter().map(|v| Vec4::from(*v.lanes())).collect();
+    assert_eq!(found, wanted);
+}
+
+#[test]
+fn text_reaches_the_program() {
+    let device = Device::select().unwrap();
+    let lines = Arc::new(Mutex::new(Vec::new()));
+    let sink = Arc::clone(&lines);
+    let context = Context::builder(&[device])
+        .printf(move |line| sink.lock().unwrap().push(line.text().to_owned()))
+        .build();
+    let queue = Queue::new(&context.unwrap()).unwrap();
+    let x = queue.upload(&[10_u32, 250, 99, 4000]).unwrap();
+    queue.parallel_for(4, kernels::vectors::report(&x, 100)).unwrap().wait().unwrap();
+    let mut found = lines.lock().unwrap().clone();
+    found.sort();
+    assert_eq!(
+        found,
+        ["x[1] is 250 = 0xfa, 2.50 of the limit\n", "x[3] is 4000 = 0xfa0, 40.00 of the limit\n"]
+    );
+    host::vectors::report::run_on_host(HostRange::new([1]), &[3], 2);
 }
 
 #[test]

@@ -27,14 +27,20 @@ const KERNEL: &[(&str, &str)] = &[
     ("description.rs", include_str!("sources/oclave_kernel/description.rs")),
     ("global.rs", include_str!("sources/oclave_kernel/global.rs")),
     ("group.rs", include_str!("sources/oclave_kernel/group.rs")),
+    ("half.rs", include_str!("sources/oclave_kernel/half.rs")),
     ("item.rs", include_str!("sources/oclave_kernel/item.rs")),
     ("math.rs", include_str!("sources/oclave_kernel/math.rs")),
     ("memory.rs", include_str!("sources/oclave_kernel/memory.rs")),
     ("parameter.rs", include_str!("sources/oclave_kernel/parameter.rs")),
+    ("print.rs", include_str!("sources/oclave_kernel/print.rs")),
     ("sides.rs", include_str!("sources/oclave_kernel/sides.rs")),
+    ("vector.rs", include_str!("sources/oclave_kernel/vector.rs")),
 ];
 /// Its macros.
-const MACROS: &str = include_str!("sources/oclave_kernel_macros/lib.rs");
+const MACROS: &[(&str, &str)] = &[
+    ("lib.rs", include_str!("sources/oclave_kernel_macros/lib.rs")),
+    ("print.rs", include_str!("sources/oclave_kernel_macros/print.rs")),
+];
 
 /// The user's rustc.
 #[derive(Debug, Clone)]
@@ -120,10 +126,12 @@ impl DeviceCrate {
         let wanted = stamp_of(config, rustc);
         let is_there = std::fs::read_to_string(&stamp).is_ok_and(|found| found == wanted);
         if !(is_there && macros.is_file() && library.is_file() && ir.is_file()) {
-            let source = folder.join("oclave_kernel_macros.rs");
-            files::write(&source, MACROS.as_bytes())?;
-            for (name, text) in KERNEL {
-                files::write(&folder.join(name), text.as_bytes())?;
+            let of_macros = folder.join("macros");
+            std::fs::create_dir_all(&of_macros).map_err(|error| Error::io("create", &of_macros, error))?;
+            for (folder, sources) in [(&of_macros, MACROS), (&folder, KERNEL)] {
+                for (name, text) in sources {
+                    files::write(&folder.join(name), text.as_bytes())?;
+                }
             }
             let mut args: Vec<OsString> = [
                 "--edition=2024",
@@ -133,7 +141,7 @@ impl DeviceCrate {
             ]
             .map(OsString::from)
             .into();
-            args.extend(["-o".into(), macros.clone().into(), source.into()]);
+            args.extend(["-o".into(), macros.clone().into(), of_macros.join("lib.rs").into()]);
             run(
                 config,
                 rustc,
@@ -157,7 +165,7 @@ impl DeviceCrate {
 /// What an earlier build must have been made of.
 fn stamp_of(config: &Config, rustc: &Rustc) -> String {
     let mut hash = blake3::Hasher::new();
-    for (name, text) in KERNEL.iter().chain([&("macros", MACROS)]) {
+    for (name, text) in KERNEL.iter().chain(MACROS) {
         hash.update(name.as_bytes()).update(text.as_bytes());
     }
     let args = device_arguments(config, rustc, "", "", Path::new(""));

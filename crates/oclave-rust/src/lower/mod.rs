@@ -6,11 +6,13 @@ mod code;
 mod floats;
 mod foreign;
 mod function;
+mod halves;
 mod intrinsics;
 mod ints;
 mod library;
 mod memory;
 pub(crate) mod panics;
+mod print;
 mod types;
 
 use std::collections::HashMap;
@@ -143,9 +145,10 @@ impl Output<'_> {
                 Argument { id, ty: output.builder.pointer_type(class, ty), pointee: Some((ty, storage)) }
             };
             let argument = match (parameter.kind, &parameter.ty) {
-                (ParameterKind::Value | ParameterKind::Length, TypeDescription::Scalar(_)) => {
-                    Argument { id, ty, pointee: None }
-                }
+                (
+                    ParameterKind::Value | ParameterKind::Length,
+                    TypeDescription::Scalar(_) | TypeDescription::Vector(..),
+                ) => Argument { id, ty, pointee: None },
                 (ParameterKind::Value | ParameterKind::Length, _) => {
                     let by_value = FunctionParameterAttribute::ByVal as u32;
                     self.builder.decorate(id, Decoration::FuncParamAttr, &[by_value]);
@@ -206,6 +209,13 @@ impl Output<'_> {
                 Scalar::F32 | Scalar::F64 => self.builder.float_type(scalar.bits()),
                 _ => self.builder.int_type(scalar.bits()),
             },
+            TypeDescription::Vector(lane, count) => {
+                if *count > 4 {
+                    self.builder.capability(Capability::Vector16);
+                }
+                let lane = self.described(&TypeDescription::Scalar(*lane));
+                self.builder.vector_type(lane, *count)
+            }
             TypeDescription::Array(element, count) => {
                 let element = self.described(element);
                 self.builder.array_type(element, *count)
@@ -369,6 +379,15 @@ impl Output<'_> {
                     _ => self.builder.int_constant(scalar.bits(), bits),
                 }
             }
+            TypeDescription::Vector(lane, count) => {
+                let lane = TypeDescription::Scalar(*lane);
+                let mut lanes = Vec::new();
+                for index in 0..u64::from(*count) {
+                    lanes.push(self.constant_of(&lane, image, at + index * lane.size())?);
+                }
+                let ty = self.described(ty);
+                self.builder.composite(ty, &lanes)
+            }
             TypeDescription::Array(element, count) => {
                 let mut elements = Vec::new();
                 for index in 0..*count {
@@ -459,7 +478,12 @@ impl Output<'_> {
 /// The type in OpenCL C, for the sign of scalars.
 fn spelling(ty: &TypeDescription) -> String {
     match ty {
+        // Kernels take its bits.
+        TypeDescription::Scalar(Scalar::F16) => Scalar::U16.opencl_name().to_owned(),
         TypeDescription::Scalar(scalar) => scalar.opencl_name().to_owned(),
+        TypeDescription::Vector(lane, count) => {
+            format!("{}{count}", spelling(&TypeDescription::Scalar(*lane)))
+        }
         TypeDescription::Array(element, count) => format!("{}[{count}]", spelling(element)),
         TypeDescription::Struct { name, .. } => format!("struct {name}"),
     }

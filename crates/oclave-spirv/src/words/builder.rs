@@ -237,6 +237,13 @@ impl Builder {
         self.ty(Op::TypeFloat, &[width])
     }
 
+    /// A floating-point type of 16 bits in memory: `vload_half` and `vstore_half` take pointers to it, and
+    /// nothing else is done with it.
+    pub fn stored_half_type(&mut self) -> TypeId {
+        self.capability(Capability::Float16Buffer);
+        self.ty(Op::TypeFloat, &[16])
+    }
+
     /// A vector type.
     pub fn vector_type(&mut self, component: TypeId, count: u32) -> TypeId {
         self.ty(Op::TypeVector, &[component.0, count])
