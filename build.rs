@@ -62,7 +62,10 @@ const SIDES: [(&str, &str, bool, u32); 6] = [
 /// Programs with sources in Rust.
 #[cfg(feature = "test-kernels")]
 const RUST: [(&str, &[&str]); 2] = [
-    ("rust", &["parameters.rs", "panics.rs", "features.rs", "sides.rs", "vectors.rs", "prints.rs"]),
+    (
+        "rust",
+        &["parameters.rs", "panics.rs", "features.rs", "sides.rs", "vectors.rs", "prints.rs", "images.rs"],
+    ),
     ("rust_mixed", &["mixed.rs", "mixed_c.cl"]),
 ];
 

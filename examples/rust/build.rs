@@ -13,6 +13,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "kernels/objects.rs",
         "kernels/barriers.rs",
         "kernels/vectors.rs",
+        "kernels/pictures.rs",
     ])?;
     Ok(())
 }

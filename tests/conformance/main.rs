@@ -45,6 +45,7 @@ mod images;
 mod images_refused;
 mod prints;
 mod rust_graphs;
+mod rust_images;
 mod rust_kernels;
 mod rust_panics;
 mod rust_prints;

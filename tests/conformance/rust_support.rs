@@ -26,6 +26,9 @@ pub(crate) mod mixed {
 #[path = "../../kernels/rust/features.rs"]
 #[allow(dead_code, missing_docs, unreachable_pub, reason = "some kernels run on devices only")]
 pub(crate) mod features;
+#[path = "../../kernels/rust/images.rs"]
+#[allow(dead_code, missing_docs, unreachable_pub, reason = "some kernels run on devices only")]
+pub(crate) mod images;
 #[path = "../../kernels/rust/parameters.rs"]
 #[allow(dead_code, missing_docs, unreachable_pub, reason = "some kernels run on devices only")]
 pub(crate) mod parameters;

@@ -26,6 +26,7 @@
 //! | [`Out<T>`](Out) | the work-item's own element | memory with an element for each work-item | a mutable slice |
 //! | [`Global<T>`](Global) | memory for all, by `get` and `set` | memory | a mutable slice |
 //! | `&[AtomicU32]`, [`AtomicI32`](core::sync::atomic::AtomicI32) | memory for all, by atomic accesses | memory of `u32`, `i32` | a slice |
+//! | [`ReadImage`](images::ReadImage), [`WriteImage`](images::WriteImage), [`Sampler`](images::Sampler) | an image, a sampler | the same | [`HostImage`](images::HostImage), [`HostSampler`](images::HostSampler) |
 //! | [`Local<T>`](Local) | memory of a work-group | its number of elements | its number of elements |
 //!
 //! Kernels share variables with other kernels and the host ([`device_global!`]). They have constants that
@@ -60,6 +61,9 @@ mod group;
 mod half;
 #[cfg(not(oclave_device))]
 mod host;
+#[cfg(not(oclave_device))]
+mod host_image;
+pub mod images;
 mod item;
 mod math;
 mod memory;

@@ -76,6 +76,52 @@ pub enum ParameterKind {
     Local,
     /// The number of elements of the parameter before it.
     Length,
+    /// An image.
+    Image(ImageAccess, Dimensions),
+    /// A sampler.
+    Sampler,
+}
+
+/// What a kernel does with an image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum ImageAccess {
+    Read,
+    Write,
+    ReadWrite,
+}
+
+/// The dimensions of an image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum Dimensions {
+    D1,
+    D2,
+    D3,
+    D1Array,
+    D2Array,
+}
+
+impl Dimensions {
+    /// Numbers of a place, the layer included.
+    pub(crate) fn count(self) -> usize {
+        match self {
+            Self::D1 => 1,
+            Self::D2 | Self::D1Array => 2,
+            Self::D3 | Self::D2Array => 3,
+        }
+    }
+
+    /// OpenCL's name.
+    pub(crate) fn opencl_name(self) -> &'static str {
+        match self {
+            Self::D1 => "image1d_t",
+            Self::D2 => "image2d_t",
+            Self::D3 => "image3d_t",
+            Self::D1Array => "image1d_array_t",
+            Self::D2Array => "image2d_array_t",
+        }
+    }
 }
 
 /// A device global or a specialization constant.
@@ -376,12 +422,13 @@ impl Reader<'_> {
             3 => ParameterKind::Write,
             4 => ParameterKind::Out,
             5 => ParameterKind::Local,
-            _ => return None,
+            6 => ParameterKind::Sampler,
+            kind => image(kind)?,
         };
         let (target, _) = self.follow(at, 40)?;
         let ty = self.ty(&target, 0)?;
         parameters.push(Parameter { name: name.clone(), text, kind, ty });
-        if !matches!(kind, ParameterKind::Value | ParameterKind::Out) {
+        if matches!(kind, ParameterKind::Read | ParameterKind::Write | ParameterKind::Local) {
             parameters.push(Parameter {
                 name: format!("{name}_len"),
                 text: "usize".to_owned(),
@@ -426,4 +473,16 @@ impl Reader<'_> {
             _ => return None,
         })
     }
+}
+
+/// An image, by its kind in descriptions.
+fn image(kind: u64) -> Option<ParameterKind> {
+    let access = match kind >> 3 {
+        2 => ImageAccess::Read,
+        3 => ImageAccess::Write,
+        4 => ImageAccess::ReadWrite,
+        _ => return None,
+    };
+    let all = [Dimensions::D1, Dimensions::D2, Dimensions::D3, Dimensions::D1Array, Dimensions::D2Array];
+    Some(ParameterKind::Image(access, *all.get(usize::try_from(kind & 7).ok()?)?))
 }

@@ -47,6 +47,7 @@ fn the_kernels_of_the_example() {
         include_str!("../../../examples/rust/kernels/barriers.rs"),
         include_str!("../../../examples/rust/kernels/objects.rs"),
         include_str!("../../../examples/rust/kernels/vectors.rs"),
+        include_str!("../../../examples/rust/kernels/pictures.rs"),
     ] {
         // Arrays of objects of any memory need them.
         let may_be_generic = source.contains("dyn Shape");
@@ -345,4 +346,20 @@ fn byte(compiled: &Compiled, id: u32) -> Option<u8> {
     let constant =
         compiled.module.instructions().find(|i| i.is(Op::Constant) && i.result_id() == Some(id))?;
     u8::try_from(constant.operand(0)?).ok()
+}
+
+#[test]
+fn images_are_used_in_kernels() {
+    let compiler = Compiler::new();
+    let head = "use oclave_kernel::{Vec4, images::{D2, ReadImage}};";
+    let function = "fn at(image: ReadImage<D2>, x: i32) -> Vec4<f32> { image.read([x, x]) }";
+    let kernel = "#[kernel] pub fn k(_i: Item<1>, a: ReadImage<D2>, x: i32, mut y: Out<Vec4<f32>>) { *y = at(a, x) + at(a, x + 7); }";
+    sound(&compiler, &format!("{head} #[inline(always)] {function} {kernel}"));
+    let refused = lowered(&compiler, &format!("{head} #[inline(never)] {function} {kernel}")).unwrap_err();
+    assert!(refused.to_string().contains("is not inlined into the kernel"), "{refused}");
+    let one_of_two =
+        "#[kernel] pub fn k(_i: Item<1>, a: ReadImage<D2>, b: ReadImage<D2>, x: i32, mut y: Out<Vec4<f32>>) {
+        let image = if x > 3 { a } else { b }; *y = image.read([x, x]); }";
+    let refused = lowered(&compiler, &format!("{head} {one_of_two}")).unwrap_err();
+    assert!(refused.to_string().contains("one of several"), "{refused}");
 }

@@ -8,6 +8,8 @@ pub mod groups;
 pub mod mix;
 #[path = "../kernels/objects.rs"]
 pub mod objects;
+#[path = "../kernels/pictures.rs"]
+pub mod pictures;
 #[path = "../kernels/step.rs"]
 pub mod step;
 #[path = "../kernels/vectors.rs"]

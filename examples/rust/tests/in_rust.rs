@@ -4,11 +4,13 @@
 use std::sync::{Arc, Mutex};
 
 use oclave::half;
+use oclave::images::{D2, Filter, Rgba};
 use oclave::vector::{Float3, Float4};
 use oclave::{
     Aspects, Buffer, Command, Context, Device, DynamicParameter, ErrorKind, Graph, Kernel, KernelCall, Local,
-    NdRange, Queue,
+    NdRange, Queue, Sampler,
 };
+use oclave_kernel::images::{HostImage, HostSampler};
 use oclave_kernel::{HostRange, Vec3, Vec4, f16};
 use rust_kernels::{host, kernels};
 
@@ -176,6 +178,44 @@ fn vectors_and_halves() {
     host::vectors::turn::run_on_host(HostRange::new([N]), Vec4::from(by), &points, &weights, &mut wanted);
     let found: Vec<Vec4<f32>> = queue.read(&out).unwrap().iter().map(|v| Vec4::from(*v.lanes())).collect();
     assert_eq!(found, wanted);
+}
+
+#[test]
+fn pictures() {
+    let (context, queue) = queue();
+    if context.device().capabilities().images.is_none() {
+        println!("skipped: the device has no images");
+        return;
+    }
+    let colours: Vec<Vec4<f32>> = numbers(8 * 6)
+        .iter()
+        .map(|n| Vec4::new(n % 16, n >> 4 & 15, n >> 8 & 15, 16))
+        .map(|v| v.map(|x| x as f32 / 16.0))
+        .collect();
+    let image = |rows, columns| context.alloc_image::<Rgba<f32>, D2>([rows, columns]).unwrap();
+    let (from, half, edges) = (image(6, 8), image(3, 4), image(6, 8));
+    queue.write(&from, &colours.iter().map(|colour| colour.to_array()).collect::<Vec<_>>()).unwrap();
+    let linear = Sampler::builder(&context).filter(Filter::Linear).build().unwrap();
+    let call = kernels::pictures::halve(&from, &linear, &half);
+    queue.parallel_for(half.shape().work_items(), call).unwrap();
+    queue.parallel_for(from.shape().work_items(), kernels::pictures::edges(&from, &edges)).unwrap();
+
+    let from = HostImage::from_pixels([8, 6], &colours);
+    let mut own_half = HostImage::new([4, 3], Vec4::<f32>::default());
+    let mut own_edges = from.clone();
+    let linear = HostSampler::new().linear();
+    host::pictures::halve::run_on_host(HostRange::new([4, 3]), &from, linear, &mut own_half);
+    host::pictures::edges::run_on_host(HostRange::new([8, 6]), &from, &mut own_edges);
+    let pixels = |image: &HostImage<_>| -> Vec<[f32; 4]> {
+        image.pixels::<f32>().iter().map(|pixel| pixel.to_array()).collect()
+    };
+    assert_eq!(queue.read(&edges).unwrap(), pixels(&own_edges));
+    // Devices may mix pixels with few bits.
+    for (found, wanted) in queue.read(&half).unwrap().iter().zip(pixels(&own_half)) {
+        for (found, wanted) in found.iter().zip(wanted) {
+            assert!((found - wanted).abs() <= 0.01, "{found} is not {wanted}");
+        }
+    }
 }
 
 #[test]

@@ -28,6 +28,7 @@ const KERNEL: &[(&str, &str)] = &[
     ("global.rs", include_str!("sources/oclave_kernel/global.rs")),
     ("group.rs", include_str!("sources/oclave_kernel/group.rs")),
     ("half.rs", include_str!("sources/oclave_kernel/half.rs")),
+    ("images.rs", include_str!("sources/oclave_kernel/images.rs")),
     ("item.rs", include_str!("sources/oclave_kernel/item.rs")),
     ("math.rs", include_str!("sources/oclave_kernel/math.rs")),
     ("memory.rs", include_str!("sources/oclave_kernel/memory.rs")),

@@ -61,6 +61,8 @@ fn parameter(parameter: &Parameter) -> ParameterDeclaration {
         }
         ParameterKind::Local => ParameterType::Local { pointee },
         ParameterKind::Length => ParameterType::Length,
+        // The module tells all.
+        ParameterKind::Image(..) | ParameterKind::Sampler => ParameterType::Unknown,
     };
     ParameterDeclaration { name: parameter.name.clone(), text: parameter.text.clone(), kind }
 }

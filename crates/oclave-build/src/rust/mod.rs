@@ -155,7 +155,9 @@ impl Compiled {
 
 fn slice_kind(kind: ParameterKind) -> SliceKind {
     match kind {
-        ParameterKind::Value | ParameterKind::Local => SliceKind::Other,
+        ParameterKind::Value | ParameterKind::Local | ParameterKind::Image(..) | ParameterKind::Sampler => {
+            SliceKind::Other
+        }
         ParameterKind::Read => SliceKind::Read,
         ParameterKind::Write => SliceKind::Shared,
         ParameterKind::Out => SliceKind::Out,

@@ -255,6 +255,7 @@ impl Lower<'_, '_> {
                 self.set(instruction, vec![constant]);
                 Ok(())
             }
+            _ if name.starts_with("image_") => self.image(instruction, name, arguments),
             _ if name.starts_with("print_") => self.print(instruction, name, arguments),
             _ if name.starts_with("half_") => self.half(instruction, name, arguments),
             "on_device" | "on_host" => {

@@ -7,6 +7,7 @@ mod floats;
 mod foreign;
 mod function;
 mod halves;
+mod images;
 mod intrinsics;
 mod ints;
 mod library;
@@ -24,7 +25,7 @@ use oclave_spirv::{
 };
 
 use crate::foreign::ForeignFunction;
-use crate::kernels::{Kernel, ParameterKind, Scalar, TypeDescription, Variable};
+use crate::kernels::{Dimensions, Kernel, ParameterKind, Scalar, TypeDescription, Variable};
 use crate::llvm::tree::Function;
 use crate::memory::Image;
 use crate::program::{Program, Symbol};
@@ -48,6 +49,8 @@ struct Argument {
     ty: TypeId,
     /// What it points to.
     pointee: Option<(TypeId, Storage)>,
+    /// Of an image.
+    dimensions: Option<Dimensions>,
 }
 
 /// What kernels have in common with each other, the host and other languages.
@@ -142,13 +145,18 @@ impl Output<'_> {
             let ty = self.described(&parameter.ty);
             let pointer = |output: &mut Self, storage: Storage| {
                 let class = types::class(storage);
-                Argument { id, ty: output.builder.pointer_type(class, ty), pointee: Some((ty, storage)) }
+                Argument {
+                    id,
+                    ty: output.builder.pointer_type(class, ty),
+                    pointee: Some((ty, storage)),
+                    dimensions: None,
+                }
             };
             let argument = match (parameter.kind, &parameter.ty) {
                 (
                     ParameterKind::Value | ParameterKind::Length,
                     TypeDescription::Scalar(_) | TypeDescription::Vector(..),
-                ) => Argument { id, ty, pointee: None },
+                ) => Argument { id, ty, pointee: None, dimensions: None },
                 (ParameterKind::Value | ParameterKind::Length, _) => {
                     let by_value = FunctionParameterAttribute::ByVal as u32;
                     self.builder.decorate(id, Decoration::FuncParamAttr, &[by_value]);
@@ -158,9 +166,22 @@ impl Output<'_> {
                         _ => ty,
                     };
                     let ty_of_pointer = self.builder.pointer_type(types::class(Storage::Function), ty);
-                    Argument { id, ty: ty_of_pointer, pointee: Some((ty, Storage::Function)) }
+                    Argument {
+                        id,
+                        ty: ty_of_pointer,
+                        pointee: Some((ty, Storage::Function)),
+                        dimensions: None,
+                    }
                 }
                 (ParameterKind::Local, _) => pointer(self, Storage::Local),
+                (ParameterKind::Image(access, dimensions), _) => {
+                    let ty = self.image_type(access, dimensions);
+                    Argument { id, ty, pointee: None, dimensions: Some(dimensions) }
+                }
+                (ParameterKind::Sampler, _) => {
+                    let ty = self.builder.sampler_type();
+                    Argument { id, ty, pointee: None, dimensions: None }
+                }
                 (ParameterKind::Read | ParameterKind::Write | ParameterKind::Out, _) => {
                     pointer(self, Storage::Global)
                 }
@@ -189,9 +210,16 @@ impl Output<'_> {
     fn describe(&mut self, kernel: &Kernel) {
         let (mut types, mut qualifiers) = (String::new(), String::new());
         for parameter in &kernel.parameters {
-            let base = spelling(&parameter.ty);
+            let base = match parameter.kind {
+                ParameterKind::Image(_, dimensions) => dimensions.opencl_name().to_owned(),
+                ParameterKind::Sampler => "sampler_t".to_owned(),
+                _ => spelling(&parameter.ty),
+            };
             let (star, qualifier) = match parameter.kind {
-                ParameterKind::Value | ParameterKind::Length => ("", ""),
+                ParameterKind::Value
+                | ParameterKind::Length
+                | ParameterKind::Image(..)
+                | ParameterKind::Sampler => ("", ""),
                 ParameterKind::Read => ("*", "const"),
                 ParameterKind::Write | ParameterKind::Out | ParameterKind::Local => ("*", ""),
             };
