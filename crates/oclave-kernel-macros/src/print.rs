@@ -13,7 +13,7 @@ struct Print {
     template: String,
     /// The same in Rust, with the values by number.
     of_host: String,
-    /// What is printed, in order.
+    /// The values, in order.
     values: Vec<TokenStream>,
 }
 
@@ -43,7 +43,7 @@ pub(super) fn expand(tokens: TokenStream, ends_line: bool) -> Expanded<TokenStre
     for index in 0..count {
         references += &format!("&(__type{index}!()),");
         names += &format!("__{index},");
-        parameters += &format!("_: u32, _: u64,");
+        parameters += "_: u32, _: u64,";
         arguments += &format!(
             "::oclave_kernel::__private::print_code(__{index}), ::oclave_kernel::__private::print_bits(__{index}),"
         );

@@ -90,6 +90,10 @@ dimensions! {
 }
 
 /// A number of a pixel: `f32` for formats that kernels see as floating-point numbers, `i32` and `u32` for those of integers.
+#[diagnostic::on_unimplemented(
+    message = "pixels are not read and written as `{Self}`",
+    note = "they are `f32` for formats that are floating-point numbers to kernels (`Unorm8`, `f32`, …), else `i32` or `u32`"
+)]
 pub trait Pixel: Lane {
     #[doc(hidden)]
     const NUMBERS: u32;
@@ -164,7 +168,7 @@ pub(crate) type Pixels = u32;
 pub(crate) use crate::host_image::Pixels;
 
 #[inline(always)]
-fn size_of_image<D: Dimensions>(pixels: Pixels) -> [usize; 3] {
+fn size_of_image<D: Dimensions>(pixels: Pixels, _: PhantomData<D>) -> [usize; 3] {
     #[cfg(oclave_device)]
     {
         let mut size = [1; 3];
@@ -187,7 +191,7 @@ fn size_of_image<D: Dimensions>(pixels: Pixels) -> [usize; 3] {
 #[inline(always)]
 #[track_caller]
 fn checked<D: Dimensions>(pixels: Pixels, place: D::Place) -> [i32; 3] {
-    let (place, size) = (D::place(place), size_of_image::<D>(pixels));
+    let (place, size) = (D::place(place), size_of_image(pixels, PhantomData::<D>));
     let mut axis = 0;
     while axis < D::COUNT {
         if place[axis] < 0 || place[axis] as usize >= size[axis] {
@@ -248,7 +252,7 @@ macro_rules! images {
             /// Columns, rows, and planes or layers: `get_image_width` and its like.
             #[inline(always)]
             pub fn size(&self) -> D::Size {
-                D::size(size_of_image::<D>(self.pixels))
+                D::size(size_of_image(self.pixels, PhantomData::<D>))
             }
         }
 

@@ -32,7 +32,7 @@
 //! Kernels share variables with other kernels and the host ([`device_global!`]). They have constants that
 //! the host sets before a kernel is built ([`spec_constant!`]), and arrays in local memory
 //! ([`Item::local_array`]). [`Item::work_group`] and [`Item::sub_group`] have the
-//! functions in which all work-items of a group take part. [`struct@f16`] is OpenCL's `half`. [`if_device!`] and [`if_host!`] have code
+//! functions in which all work-items of a group take part. [`f16`](struct@f16) is OpenCL's `half`. [`if_device!`] and [`if_host!`] have code
 //! for one side only. [`device_println!`] prints.
 //!
 //! # Safety
@@ -82,7 +82,7 @@ pub use item::Item;
 pub use math::MathExt;
 pub use memory::{Global, Local, Out};
 pub use oclave_kernel_macros::{Data, device_global, device_print, device_println, kernel, spec_constant};
-pub use print::Printable;
+pub use print::Printed;
 pub use vector::{Lane, Vec2, Vec3, Vec4, Vec8, Vec16, VectorOf};
 
 /// For the macros.

@@ -7,7 +7,7 @@ use crate::f16;
     message = "kernels cannot print a `{Self}`",
     note = "they print numbers and string literals: print the parts of other values"
 )]
-pub trait Printable {
+pub trait Printed {
     /// Its kind, and its bits from the ninth bit on.
     #[doc(hidden)]
     const CODE: u32;
@@ -22,7 +22,7 @@ const FLOAT: u32 = 2;
 
 macro_rules! printable {
     ($($ty:ty = $kind:ident, $width:literal, |$x:ident| $bits:expr;)*) => {$(
-        impl Printable for $ty {
+        impl Printed for $ty {
             const CODE: u32 = $kind | $width << 8;
 
             #[inline(always)]
@@ -50,7 +50,7 @@ printable! {
     f64 = FLOAT, 64, |x| x.to_bits();
 }
 
-impl<T: Printable> Printable for &T {
+impl<T: Printed> Printed for &T {
     const CODE: u32 = T::CODE;
 
     #[inline(always)]
@@ -61,14 +61,14 @@ impl<T: Printable> Printable for &T {
 
 /// For the macros.
 #[inline(always)]
-pub const fn print_code<T: Printable>(_: &T) -> u32 {
+pub const fn print_code<T: Printed>(_: &T) -> u32 {
     T::CODE
 }
 
 /// For the macros.
 #[cfg(oclave_device)]
 #[inline(always)]
-pub fn print_bits<T: Printable>(value: &T) -> u64 {
+pub fn print_bits<T: Printed>(value: &T) -> u64 {
     value.bits()
 }
 

@@ -41,7 +41,7 @@
 /// once: `return` leaves the body, and not the function around it. Both bodies of a choice have one type.
 ///
 /// rustc checks all bodies on both sides, and the code of each side has its own bodies only. So a kernel
-/// whose [`if_host!`] uses `f64` needs no doubles on devices.
+/// whose [`if_host!`](crate::if_host) uses `f64` needs no doubles on devices.
 ///
 /// With `single_pass` of `oclave-build`, devices and a CPU device that serves as the host
 /// (`Device::as_host`) have images of their own, from one compilation. There, no body may wait for other
@@ -52,7 +52,7 @@ macro_rules! if_device {
     ($($body:tt)*) => { $crate::__sides!([()] { $($body)* } {}) };
 }
 
-/// Code for the host only: [`if_device!`] with the sides exchanged.
+/// Code for the host only: [`if_device!`](crate::if_device) with the sides exchanged.
 ///
 /// ```
 /// use oclave_kernel::{HostRange, Item, Out, if_host, kernel};

@@ -23,7 +23,11 @@ macro_rules! alignments {
 
 alignments!(Align2 = 2, Align4 = 4, Align8 = 8, Align16 = 16, Align32 = 32, Align64 = 64, Align128 = 128);
 
-/// A number of which there are vectors: an integer of 8 to 64 bits, [`f16`], `f32` or `f64`.
+/// A number of which there are vectors: an integer of 8 to 64 bits, [`f16`](struct@f16), `f32` or `f64`.
+#[diagnostic::on_unimplemented(
+    message = "there are no vectors of `{Self}`",
+    note = "vectors have integers of 8 to 64 bits, `f16`, `f32` or `f64`; compare numbers one by one, or by `zip_map` to `u32`"
+)]
 pub trait Lane: Data + Parameter + PartialEq + fmt::Debug {
     #[doc(hidden)]
     const ZERO: Self;
