@@ -5,6 +5,7 @@ use oclave_kernel::{
 };
 
 /// Vectors of all sizes by value.
+#[allow(clippy::too_many_arguments, reason = "one of each size")]
 #[kernel]
 pub fn by_value(
     _item: Item<1>,
@@ -55,7 +56,7 @@ pub fn in_memory(
 pub fn integers(item: Item<1>, x: &[Vec4<u32>], by: Vec4<u32>, mut out: Out<[Vec4<u32>; 5]>) {
     let x = x[item.global_id()[0]];
     *out = [
-        (x / 7 ^ by) * 3 + (x % by),
+        ((x / 7) ^ by) * 3 + (x % by),
         (x << 3 | x >> Vec4::new(29, 28, 27, 26)) & !by,
         1_000_000 - x,
         (-x.map(|x| x as i32)).map(|x| x as u32),

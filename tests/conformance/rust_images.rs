@@ -4,7 +4,7 @@ use oclave::images::{Addressing, Filter, ImageDimension, Rgba};
 use oclave::vector::Float4;
 use oclave::{Aspects, Context, ErrorKind, Image, Queue, Range, Sampler, images as of_host};
 use oclave_kernel::images::{D1, D1Array, D2, D2Array, D3, HostAddressing, HostImage, HostSampler};
-use oclave_kernel::{HostRange, Vec4};
+use oclave_kernel::{HostRange, Lane, Vec4};
 
 use super::images::setting;
 use super::rust_support::on_device::images as kernels;
@@ -27,10 +27,7 @@ fn upload<D: ImageDimension>(
     image
 }
 
-fn arrays<T: Copy>(vectors: &[Vec4<T>]) -> Vec<[T; 4]>
-where
-    T: oclave_kernel::Lane,
-{
+fn arrays<T: Lane>(vectors: &[Vec4<T>]) -> Vec<[T; 4]> {
     vectors.iter().map(|vector| vector.to_array()).collect()
 }
 
