@@ -62,8 +62,13 @@ const SIDES: [(&str, &str, bool, u32); 6] = [
 
 /// Programs with sources in Rust.
 #[cfg(feature = "test-kernels")]
-const RUST: [(&str, &[&str]); 2] =
-    [("rust", &["parameters.rs", "panics.rs", "features.rs"]), ("rust_mixed", &["mixed.rs", "mixed_c.cl"])];
+const RUST: [(&str, &[&str]); 2] = [
+    (
+        "rust",
+        &["parameters.rs", "panics.rs", "features.rs", "sides.rs", "vectors.rs", "prints.rs", "images.rs"],
+    ),
+    ("rust_mixed", &["mixed.rs", "mixed_c.cl"]),
+];
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("cargo::rerun-if-changed=build.rs");
@@ -103,6 +108,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             .out_name("rust_quiet")
             .panics(oclave_build::Panics::Ignore)
             .compile(&["kernels/rust/panics.rs"])?;
+        oclave_build::Config::new()
+            .out_name("rust_single_pass")
+            .single_pass(true)
+            .compile(&["kernels/rust/sides.rs"])?;
         oclave_build::Config::new()
             .out_name("together")
             .compile(&oclave_build::sources_in("kernels/virtual_apart")?)?;

@@ -12,6 +12,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "kernels/groups.rs",
         "kernels/objects.rs",
         "kernels/barriers.rs",
+        "kernels/vectors.rs",
+        "kernels/pictures.rs",
     ])?;
     Ok(())
 }

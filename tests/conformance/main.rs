@@ -45,10 +45,14 @@ mod images;
 mod images_refused;
 mod prints;
 mod rust_graphs;
+mod rust_images;
 mod rust_kernels;
 mod rust_panics;
+mod rust_prints;
+mod rust_sides;
 mod rust_support;
 mod unified_svm;
+mod rust_vectors;
 mod virtual_functions;
 mod virtual_linking;
 

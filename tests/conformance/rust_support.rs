@@ -13,6 +13,11 @@ pub(crate) mod quiet {
     oclave::include_kernels!("rust_quiet");
 }
 
+/// Launchers of kernels that were compiled once for devices and the host.
+pub(crate) mod single_pass {
+    oclave::include_kernels!("rust_single_pass");
+}
+
 /// Launchers of those that call OpenCL C, and are called by it.
 pub(crate) mod mixed {
     oclave::include_kernels!("rust_mixed");
@@ -21,9 +26,21 @@ pub(crate) mod mixed {
 #[path = "../../kernels/rust/features.rs"]
 #[allow(dead_code, missing_docs, unreachable_pub, reason = "some kernels run on devices only")]
 pub(crate) mod features;
+#[path = "../../kernels/rust/images.rs"]
+#[allow(dead_code, missing_docs, unreachable_pub, reason = "some kernels run on devices only")]
+pub(crate) mod images;
 #[path = "../../kernels/rust/parameters.rs"]
 #[allow(dead_code, missing_docs, unreachable_pub, reason = "some kernels run on devices only")]
 pub(crate) mod parameters;
+#[path = "../../kernels/rust/prints.rs"]
+#[allow(dead_code, missing_docs, unreachable_pub, reason = "some kernels run on devices only")]
+pub(crate) mod prints;
+#[path = "../../kernels/rust/sides.rs"]
+#[allow(dead_code, missing_docs, unreachable_pub, reason = "some kernels run on devices only")]
+pub(crate) mod sides;
+#[path = "../../kernels/rust/vectors.rs"]
+#[allow(dead_code, missing_docs, unreachable_pub, reason = "some kernels run on devices only")]
+pub(crate) mod vectors;
 
 /// A context that no other test uses, since the error of a panic belongs to a context, and a queue.
 /// `None`, after saying why, without a device.

@@ -229,6 +229,7 @@ fn device_images(
     options.round_products = !config.fp_contract;
     options.split = config.split;
     options.virtual_call_depth = config.virtual_call_depth;
+    let in_rust_alone = linked.last().filter(|_| rust.is_some() && !are_linked).cloned();
     let mut images = post_link(&linked, &options).map_err(|error| {
         let names: Vec<String> = sources.iter().map(|source| source.path.display().to_string()).collect();
         Error::new(ErrorKind::PostLink, format!("post-link of {}", names.join(", "))).with_source(error)
@@ -250,6 +251,9 @@ fn device_images(
     }
     if let Some(rust) = &rust {
         images.iter_mut().for_each(|image| rust.describe(image));
+        if let Some(unit) = in_rust_alone.filter(|unit| oclave_image::passes::printf::prints(&unit.module)) {
+            rust.add_without_fp64(unit, &options, &mut images)?;
+        }
     }
     if let Some((path, targets)) = &config.device_config {
         cargo.rerun_if_changed(path);

@@ -5,6 +5,8 @@
 
 extern crate proc_macro;
 
+mod print;
+
 use std::iter::Peekable;
 
 use proc_macro::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenStream, TokenTree};
@@ -83,6 +85,39 @@ pub fn device_global(items: TokenStream) -> TokenStream {
 #[proc_macro]
 pub fn spec_constant(items: TokenStream) -> TokenStream {
     statics(items).and_then(expand_constants).unwrap_or_else(|error| error.tokens())
+}
+
+/// Prints a line from a kernel, as `println!` does on the host.
+///
+/// ```
+/// use oclave_kernel::{HostRange, Item, device_println, kernel};
+///
+/// #[kernel]
+/// pub fn report(item: Item<1>, x: &[f32]) {
+///     let [i] = item.global_id();
+///     if !x[i].is_finite() {
+///         device_println!("x[{i}] is {:.3}, of {:>4} numbers", x[i], x.len());
+///     }
+/// }
+///
+/// report::run_on_host(HostRange::new([2]), &[1.0, f32::INFINITY]);
+/// ```
+/// It is OpenCL's `printf`. The text goes to the standard output, or to the function of
+/// `ContextBuilder::printf`. Lines of work-items come in any order.
+///
+/// Values are numbers, `f16` included, and string literals. Formats have `<`, `>`, `0`, a width, a
+/// precision, `?`, `x`, `X`, `o` and `#`. Names (`{i}`) and numbers (`{0}`) of values work as in Rust.
+/// Integers, and floating-point numbers with a precision, have the text of Rust. Without a
+/// precision, floating-point numbers have C's `%g`: six digits. Values that are not numbers are `nan`.
+#[proc_macro]
+pub fn device_println(tokens: TokenStream) -> TokenStream {
+    print::expand(tokens, true).unwrap_or_else(|error| error.tokens())
+}
+
+/// As [`device_println!`], without the end of the line.
+#[proc_macro]
+pub fn device_print(tokens: TokenStream) -> TokenStream {
+    print::expand(tokens, false).unwrap_or_else(|error| error.tokens())
 }
 
 /// `#[inline(always)]`.

@@ -16,14 +16,14 @@ pub unsafe trait Element: 'static {
     const IS_ATOMIC: bool;
 }
 
-/// A value that host and devices have alike: a number, an array, or a struct with `#[derive(Data)]`
+/// A value that host and devices have alike: a number, a vector, an array, or a struct with `#[derive(Data)]`
 /// and `#[repr(C)]`.
 ///
 /// # Safety
 /// As [`Element`], without bytes of padding.
 #[diagnostic::on_unimplemented(
     message = "memory of kernels does not hold values of `{Self}`",
-    note = "any bytes must be a value: use numbers, arrays and structs with `#[repr(C)]` and `#[derive(Data)]`, and `u8` for `bool`"
+    note = "any bytes must be a value: use numbers, vectors, arrays and structs with `#[repr(C)]` and `#[derive(Data)]`, and `u8` for `bool`"
 )]
 pub unsafe trait Data: Element + Copy + Send + Sync {}
 

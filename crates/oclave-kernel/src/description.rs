@@ -4,7 +4,7 @@
 //! `VERSION`.
 
 /// Version of the descriptions.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// A kernel.
 #[derive(Debug)]
@@ -126,6 +126,11 @@ impl TypeDescription {
     /// An array.
     pub const fn array<T>(element: &'static Self, count: usize) -> Self {
         Self { element: Some(element), ..Self::of::<T>(1, 0, count as u64) }
+    }
+
+    /// A vector of scalars.
+    pub const fn vector<T>(lane: &'static Self, count: usize) -> Self {
+        Self::of::<T>(3, lane.scalar, count as u64)
     }
 
     /// A struct.

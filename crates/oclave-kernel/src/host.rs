@@ -205,7 +205,7 @@ macro_rules! values {
     )*};
 }
 
-values!(i8, u8, i16, u16, i32, u32, i64, u64, f32, f64);
+values!(i8, u8, i16, u16, i32, u32, i64, u64, crate::f16, f32, f64);
 
 impl<T: Data, const N: usize> HostParameter for [T; N] {
     type Host<'h> = [T; N];

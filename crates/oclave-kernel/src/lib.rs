@@ -21,17 +21,19 @@
 //! | type | on the device | given by the host | on the host: `run_on_host` |
 //! |---|---|---|---|
 //! | [`Item<D>`](Item) | ids and sizes, barriers | nothing | [`HostRange<D>`](HostRange) |
-//! | numbers, arrays, structs that are [`Data`] | a value | a value | a value |
+//! | numbers, vectors ([`Vec4<f32>`](Vec4)), arrays, structs that are [`Data`] | a value | a value | a value |
 //! | `&[T]` | memory that nobody writes meanwhile | memory | a slice |
 //! | [`Out<T>`](Out) | the work-item's own element | memory with an element for each work-item | a mutable slice |
 //! | [`Global<T>`](Global) | memory for all, by `get` and `set` | memory | a mutable slice |
 //! | `&[AtomicU32]`, [`AtomicI32`](core::sync::atomic::AtomicI32) | memory for all, by atomic accesses | memory of `u32`, `i32` | a slice |
+//! | [`ReadImage`](images::ReadImage), [`WriteImage`](images::WriteImage), [`Sampler`](images::Sampler) | an image, a sampler | the same | [`HostImage`](images::HostImage), [`HostSampler`](images::HostSampler) |
 //! | [`Local<T>`](Local) | memory of a work-group | its number of elements | its number of elements |
 //!
 //! Kernels share variables with other kernels and the host ([`device_global!`]). They have constants that
 //! the host sets before a kernel is built ([`spec_constant!`]), and arrays in local memory
 //! ([`Item::local_array`]). [`Item::work_group`] and [`Item::sub_group`] have the
-//! functions in which all work-items of a group take part.
+//! functions in which all work-items of a group take part. [`f16`](struct@f16) is OpenCL's `half`. [`if_device!`] and [`if_host!`] have code
+//! for one side only. [`device_println!`] prints.
 //!
 //! # Safety
 //! A kernel without `unsafe` reads and writes only its arguments, whatever they and the range are:
@@ -56,22 +58,32 @@ mod data;
 mod description;
 mod global;
 mod group;
+mod half;
 #[cfg(not(oclave_device))]
 mod host;
+#[cfg(not(oclave_device))]
+mod host_image;
+pub mod images;
 mod item;
 mod math;
 mod memory;
 mod parameter;
+mod print;
+mod sides;
+mod vector;
 
 pub use data::{Data, Element};
 pub use global::{Atomics, DeviceGlobal, SpecConstant};
 pub use group::{GroupNumber, SubGroup, WorkGroup};
+pub use half::f16;
 #[cfg(not(oclave_device))]
 pub use host::HostRange;
 pub use item::Item;
 pub use math::MathExt;
 pub use memory::{Global, Local, Out};
-pub use oclave_kernel_macros::{Data, device_global, kernel, spec_constant};
+pub use oclave_kernel_macros::{Data, device_global, device_print, device_println, kernel, spec_constant};
+pub use print::Printed;
+pub use vector::{Lane, Vec2, Vec3, Vec4, Vec8, Vec16, VectorOf};
 
 /// For the macros.
 #[doc(hidden)]
@@ -84,6 +96,15 @@ pub mod __private {
     pub use crate::parameter::Parameter;
     #[cfg(oclave_device)]
     pub use crate::parameter::bytes_argument;
+    #[cfg(not(oclave_device))]
+    pub use crate::print::print;
+    #[cfg(oclave_device)]
+    pub use crate::print::print_bits;
+    pub use crate::print::print_code;
+    #[cfg(oclave_single_pass)]
+    pub use crate::sides::Choice;
+    #[cfg(not(oclave_single_pass))]
+    pub use crate::sides::{IS_DEVICE, run_here};
 
     /// Only compiles for [`Data`](crate::Data).
     pub const fn is_data<T: crate::Data>() {}

@@ -8,8 +8,31 @@ pub trait MathExt: Sized {
     fn rsqrt(self) -> Self;
 }
 
+/// `sqrt`, which `core` has on devices only as a function of them.
+pub(crate) trait Root {
+    fn root(self) -> Self;
+}
+
 macro_rules! functions {
-    ($ty:ty, $rsqrt:literal) => {
+    ($ty:ty, $rsqrt:literal, $sqrt:literal) => {
+        impl Root for $ty {
+            #[inline(always)]
+            fn root(self) -> Self {
+                #[cfg(oclave_device)]
+                {
+                    unsafe extern "C" {
+                        #[link_name = $sqrt]
+                        safe fn sqrt(x: $ty) -> $ty;
+                    }
+                    sqrt(self)
+                }
+                #[cfg(not(oclave_device))]
+                {
+                    self.sqrt()
+                }
+            }
+        }
+
         impl MathExt for $ty {
             #[inline(always)]
             fn rsqrt(self) -> Self {
@@ -30,5 +53,5 @@ macro_rules! functions {
     };
 }
 
-functions!(f32, "_Z5rsqrtf");
-functions!(f64, "_Z5rsqrtd");
+functions!(f32, "_Z5rsqrtf", "_Z4sqrtf");
+functions!(f64, "_Z5rsqrtd", "_Z4sqrtd");

@@ -6,7 +6,7 @@ use crate::{Data, Element, Global, Item, Local, Out};
 /// The type of a parameter.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no parameter of a kernel",
-    note = "parameters are `Item`, numbers, structs with `#[derive(Data)]`, slices `&[T]`, `Out`, `Global` and `Local`",
+    note = "parameters are `Item`, numbers, vectors, structs with `#[derive(Data)]`, slices `&[T]`, `Out`, `Global` and `Local`",
     note = "memory that the kernel changes is an `Out` (the work-item's own element) or a `Global` (all elements), and no `&mut`"
 )]
 pub trait Parameter: Sized {
@@ -147,6 +147,18 @@ scalars!(
     i8: argument_u8, u8: argument_u8, i16: argument_u16, u16: argument_u16, i32: argument_u32, u32: argument_u32,
     i64: argument_u64, u64: argument_u64, f32: argument_f32, f64: argument_f64
 );
+
+impl Parameter for crate::f16 {
+    const KIND: u32 = 1;
+    const ARGUMENTS: u32 = 1;
+    const TYPE: &'static TypeDescription = <Self as Element>::DESCRIPTION;
+
+    #[cfg(oclave_device)]
+    #[inline(always)]
+    unsafe fn argument(index: u32) -> Self {
+        Self::from_bits(device::argument_u16(index))
+    }
+}
 
 /// A value that is passed as bytes.
 ///

@@ -16,7 +16,7 @@ pub(crate) const GLOBAL: &str = "__oclave_global_";
 /// The prefix of the symbols of descriptions of specialization constants.
 const CONSTANT: &str = "__oclave_spec_";
 /// The version of descriptions that this crate reads.
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
 /// Types may nest so deep.
 const DEEPEST: u32 = 32;
 
@@ -76,6 +76,52 @@ pub enum ParameterKind {
     Local,
     /// The number of elements of the parameter before it.
     Length,
+    /// An image.
+    Image(ImageAccess, Dimensions),
+    /// A sampler.
+    Sampler,
+}
+
+/// What a kernel does with an image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum ImageAccess {
+    Read,
+    Write,
+    ReadWrite,
+}
+
+/// The dimensions of an image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum Dimensions {
+    D1,
+    D2,
+    D3,
+    D1Array,
+    D2Array,
+}
+
+impl Dimensions {
+    /// Numbers of a place, the layer included.
+    pub(crate) fn count(self) -> usize {
+        match self {
+            Self::D1 => 1,
+            Self::D2 | Self::D1Array => 2,
+            Self::D3 | Self::D2Array => 3,
+        }
+    }
+
+    /// OpenCL's name.
+    pub(crate) fn opencl_name(self) -> &'static str {
+        match self {
+            Self::D1 => "image1d_t",
+            Self::D2 => "image2d_t",
+            Self::D3 => "image3d_t",
+            Self::D1Array => "image1d_array_t",
+            Self::D2Array => "image2d_array_t",
+        }
+    }
 }
 
 /// A device global or a specialization constant.
@@ -117,11 +163,13 @@ pub enum Scalar {
     U64,
     F32,
     F64,
+    /// In memory only. Kernels take its bits.
+    F16,
 }
 
 impl Scalar {
     /// In the order of their numbers in descriptions.
-    const ALL: [Self; 10] = [
+    const ALL: [Self; 11] = [
         Self::I8,
         Self::U8,
         Self::I16,
@@ -132,13 +180,14 @@ impl Scalar {
         Self::U64,
         Self::F32,
         Self::F64,
+        Self::F16,
     ];
 
     /// Size in bits.
     pub fn bits(self) -> u32 {
         match self {
             Self::I8 | Self::U8 => 8,
-            Self::I16 | Self::U16 => 16,
+            Self::I16 | Self::U16 | Self::F16 => 16,
             Self::I32 | Self::U32 | Self::F32 => 32,
             Self::I64 | Self::U64 | Self::F64 => 64,
         }
@@ -164,6 +213,7 @@ impl Scalar {
             Self::U64 => "ulong",
             Self::F32 => "float",
             Self::F64 => "double",
+            Self::F16 => "half",
         }
     }
 }
@@ -173,6 +223,8 @@ impl Scalar {
 pub enum TypeDescription {
     /// A scalar.
     Scalar(Scalar),
+    /// A vector, which is aligned to its size. Three lanes take the room of four.
+    Vector(Scalar, u32),
     /// An array.
     Array(Box<TypeDescription>, u64),
     /// A struct.
@@ -204,6 +256,7 @@ impl TypeDescription {
     pub fn size(&self) -> u64 {
         match self {
             Self::Scalar(scalar) => u64::from(scalar.bits() / 8),
+            Self::Vector(lane, count) => u64::from(lane.bits() / 8 * count.next_power_of_two()),
             Self::Array(element, count) => element.size().saturating_mul(*count),
             Self::Struct { size, .. } => *size,
         }
@@ -212,7 +265,7 @@ impl TypeDescription {
     /// Alignment in bytes.
     pub fn align(&self) -> u64 {
         match self {
-            Self::Scalar(scalar) => u64::from(scalar.bits() / 8),
+            Self::Scalar(_) | Self::Vector(..) => self.size(),
             Self::Array(element, _) => element.align(),
             Self::Struct { align, .. } => *align,
         }
@@ -369,12 +422,13 @@ impl Reader<'_> {
             3 => ParameterKind::Write,
             4 => ParameterKind::Out,
             5 => ParameterKind::Local,
-            _ => return None,
+            6 => ParameterKind::Sampler,
+            kind => image(kind)?,
         };
         let (target, _) = self.follow(at, 40)?;
         let ty = self.ty(&target, 0)?;
         parameters.push(Parameter { name: name.clone(), text, kind, ty });
-        if !matches!(kind, ParameterKind::Value | ParameterKind::Out) {
+        if matches!(kind, ParameterKind::Read | ParameterKind::Write | ParameterKind::Local) {
             parameters.push(Parameter {
                 name: format!("{name}_len"),
                 text: "usize".to_owned(),
@@ -411,7 +465,24 @@ impl Reader<'_> {
                 }
                 TypeDescription::Struct { name: self.text(at, 32)?, fields, size, align }
             }
+            3 => {
+                let lane = *Scalar::ALL.get(usize::try_from(scalar).ok()?)?;
+                let count = u32::try_from(count).ok().filter(|count| matches!(count, 2 | 3 | 4 | 8 | 16))?;
+                TypeDescription::Vector(lane, count)
+            }
             _ => return None,
         })
     }
+}
+
+/// An image, by its kind in descriptions.
+fn image(kind: u64) -> Option<ParameterKind> {
+    let access = match kind >> 3 {
+        2 => ImageAccess::Read,
+        3 => ImageAccess::Write,
+        4 => ImageAccess::ReadWrite,
+        _ => return None,
+    };
+    let all = [Dimensions::D1, Dimensions::D2, Dimensions::D3, Dimensions::D1Array, Dimensions::D2Array];
+    Some(ParameterKind::Image(access, *all.get(usize::try_from(kind & 7).ok()?)?))
 }

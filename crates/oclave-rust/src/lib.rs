@@ -28,7 +28,9 @@ mod spaces;
 
 pub use error::{Error, Result};
 pub use foreign::{ForeignFunction, ForeignMemory, ForeignNumber, ForeignType};
-pub use kernels::{Field, Kernel, Parameter, ParameterKind, Scalar, TypeDescription, Variable};
+pub use kernels::{
+    Dimensions, Field, ImageAccess, Kernel, Parameter, ParameterKind, Scalar, TypeDescription, Variable,
+};
 pub use llvm::metadata::Place;
 pub use lower::panics::PanicSite;
 

@@ -46,6 +46,8 @@ fn the_kernels_of_the_example() {
         include_str!("../../../examples/rust/kernels/groups.rs"),
         include_str!("../../../examples/rust/kernels/barriers.rs"),
         include_str!("../../../examples/rust/kernels/objects.rs"),
+        include_str!("../../../examples/rust/kernels/vectors.rs"),
+        include_str!("../../../examples/rust/kernels/pictures.rs"),
     ] {
         // Arrays of objects of any memory need them.
         let may_be_generic = source.contains("dyn Shape");
@@ -260,4 +262,104 @@ fn copies_fills_and_large_values() {
             *y = words;
         }",
     );
+}
+
+#[test]
+fn vectors_are_those_of_opencl() {
+    let compiler = Compiler::new();
+    let source = "use oclave_kernel::{Vec3, Vec16, f16};
+        #[kernel] pub fn k(_i: Item<1>, a: Vec3<f32>, b: Vec16<f16>, x: &[Vec3<u8>], mut y: Out<Vec3<f32>>) {
+            *y = a + b.s7.to_f32() + f32::from(x[0].z);
+        }";
+    let compiled = sound(&compiler, source);
+    let shown: Vec<String> = compiled.kernels[0]
+        .parameters
+        .iter()
+        .map(|p| format!("{:?} {}/{}", p.ty, p.ty.size(), p.ty.align()))
+        .collect();
+    assert_eq!(
+        shown,
+        [
+            "Vector(F32, 3) 16/16",
+            "Vector(F16, 16) 32/32",
+            "Vector(U8, 3) 4/4",
+            "Scalar(U64) 8/8",
+            "Vector(F32, 3) 16/16"
+        ]
+    );
+    // Halves are only loaded, which every device can.
+    assert!(
+        has_capability(&compiled, Capability::Float16Buffer)
+            && !has_capability(&compiled, Capability::Float16)
+    );
+    let compiled = sound(
+        &compiler,
+        "use oclave_kernel::f16; #[kernel] pub fn k(_i: Item<1>, a: f16, mut y: Out<f16>) { *y = *y * a; }",
+    );
+    assert!(has_capability(&compiled, Capability::Float16));
+}
+
+#[test]
+fn formats_of_text() {
+    let compiler = Compiler::new();
+    let source = "use oclave_kernel::{device_print, device_println};
+        #[kernel] pub fn k(_i: Item<1>, a: u8, b: i64, c: f32) {
+            device_println!(\"{a} {b:<5} {c:8.3} {:x} {} {} 5% {{\", a, c, \"text %\");
+            device_print!();
+        }";
+    let compiled = sound(&compiler, source);
+    let prints: Vec<_> = compiled.module.instructions().filter(|i| i.is(Op::ExtInst)).collect();
+    assert_eq!(prints.iter().map(|print| print.operands().len()).collect::<Vec<_>>(), [8, 3]);
+    let strings: Vec<Vec<u8>> = compiled
+        .module
+        .instructions()
+        .filter(|i| i.is(Op::ConstantComposite))
+        .map(|i| i.operands().iter().filter_map(|id| byte(&compiled, *id)).collect())
+        .collect();
+    assert_eq!(strings, [&b"%u %-5ld %8.3f %x %g text %% 5%% {\n\0"[..], b"\0"]);
+    for (format, wanted) in [
+        ("\"{:+}\", 1", "no format of kernels"),
+        ("\"{} {}\", 1", "more values than there are"),
+        ("\"{}\", 1, 2", "does not have this value"),
+        ("\"{\"", "not closed"),
+        ("\"{}\", true", "kernels cannot print a `bool`"),
+        ("1", "the format is a string literal"),
+    ] {
+        let text =
+            format!("{HEAD}#[kernel] pub fn k(_i: Item<1>) {{ oclave_kernel::device_println!({format}); }}");
+        let said = compiler.errors(&text);
+        assert!(said.contains(wanted), "{format}: {said}");
+    }
+    let refused = lowered(
+        &compiler,
+        "#[kernel] pub fn k(_i: Item<1>, a: f32) { oclave_kernel::device_println!(\"{a:x}\"); }",
+    );
+    assert!(refused.unwrap_err().to_string().contains("to_bits"));
+}
+
+fn has_capability(compiled: &Compiled, capability: Capability) -> bool {
+    compiled.module.instructions().any(|i| i.is(Op::Capability) && i.operand(0) == Some(capability as u32))
+}
+
+/// The byte of a constant.
+fn byte(compiled: &Compiled, id: u32) -> Option<u8> {
+    let constant =
+        compiled.module.instructions().find(|i| i.is(Op::Constant) && i.result_id() == Some(id))?;
+    u8::try_from(constant.operand(0)?).ok()
+}
+
+#[test]
+fn images_are_used_in_kernels() {
+    let compiler = Compiler::new();
+    let head = "use oclave_kernel::{Vec4, images::{D2, ReadImage}};";
+    let function = "fn at(image: ReadImage<D2>, x: i32) -> Vec4<f32> { image.read([x, x]) }";
+    let kernel = "#[kernel] pub fn k(_i: Item<1>, a: ReadImage<D2>, x: i32, mut y: Out<Vec4<f32>>) { *y = at(a, x) + at(a, x + 7); }";
+    sound(&compiler, &format!("{head} #[inline(always)] {function} {kernel}"));
+    let refused = lowered(&compiler, &format!("{head} #[inline(never)] {function} {kernel}")).unwrap_err();
+    assert!(refused.to_string().contains("is not inlined into the kernel"), "{refused}");
+    let one_of_two =
+        "#[kernel] pub fn k(_i: Item<1>, a: ReadImage<D2>, b: ReadImage<D2>, x: i32, mut y: Out<Vec4<f32>>) {
+        let image = if x > 3 { a } else { b }; *y = image.read([x, x]); }";
+    let refused = lowered(&compiler, &format!("{head} {one_of_two}")).unwrap_err();
+    assert!(refused.to_string().contains("one of several"), "{refused}");
 }

@@ -1,6 +1,6 @@
 //! What Rust has that C has not: enums with payloads, iterators, checked arithmetic, panics.
 
-use oclave_kernel::{Data, Global, Item, Out, kernel};
+use oclave_kernel::{Data, Global, Item, Out, if_device, if_host, kernel};
 
 /// A shape.
 #[derive(Clone, Copy)]
@@ -108,4 +108,22 @@ pub fn differences(item: Item<1>, x: &[u32], y: &[u32], mut out: Out<u32>) {
 pub fn lengths(item: Item<1>, x: &[u32], mut out: Out<u32>) {
     let [_] = item.global_id();
     *out = x.len() as u32 * 1000 + x[x.len() - 1];
+}
+
+/// A hash. The host calculates it by wider numbers.
+fn hash(x: u32) -> u32 {
+    if_host!({
+        (u64::from(x) * 0x9e37_79b9 % (1 << 32)) as u32
+    } else {
+        x.wrapping_mul(0x9e37_79b9)
+    })
+}
+
+/// The same numbers by code for each side, and a number that tells the side.
+#[kernel]
+pub fn sides(item: Item<1>, x: &[u32], mut out: Out<[u32; 2]>) {
+    out[0] = hash(x[item.global_id()[0]]);
+    if_device! {
+        out[1] = 1;
+    }
 }

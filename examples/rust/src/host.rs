@@ -8,7 +8,11 @@ pub mod groups;
 pub mod mix;
 #[path = "../kernels/objects.rs"]
 pub mod objects;
+#[path = "../kernels/pictures.rs"]
+pub mod pictures;
 #[path = "../kernels/step.rs"]
 pub mod step;
+#[path = "../kernels/vectors.rs"]
+pub mod vectors;
 #[path = "../kernels/widths.rs"]
 pub mod widths;

@@ -1,11 +1,17 @@
 //! The kernels on a device give what they give on the host.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
+use std::sync::{Arc, Mutex};
+
+use oclave::half;
+use oclave::images::{D2, Filter, Rgba};
+use oclave::vector::{Float3, Float4};
 use oclave::{
     Aspects, Buffer, Command, Context, Device, DynamicParameter, ErrorKind, Graph, Kernel, KernelCall, Local,
-    NdRange, Queue,
+    NdRange, Queue, Sampler,
 };
-use oclave_kernel::HostRange;
+use oclave_kernel::images::{HostImage, HostSampler};
+use oclave_kernel::{HostRange, Vec3, Vec4, f16};
 use rust_kernels::{host, kernels};
 
 const N: usize = 1000;
@@ -137,6 +143,99 @@ fn widths() {
             x[n + 1]
         );
     }
+}
+
+#[test]
+fn code_for_one_side() {
+    let (context, queue) = queue();
+    let x: Vec<u32> = numbers(N).iter().map(|n| *n as u32).collect();
+    let given = queue.upload(&x).unwrap();
+    let out = context.alloc_device::<[u32; 2]>(N).unwrap();
+    queue.parallel_for(N, kernels::mix::sides(&given, &out)).unwrap();
+    let mut wanted = vec![[0; 2]; N];
+    host::mix::sides::run_on_host(HostRange::new([N]), &x, &mut wanted);
+    let (hashes, sides): (Vec<u32>, Vec<u32>) = wanted.iter().map(|[hash, side]| (*hash, *side)).unzip();
+    assert_eq!(sides, vec![0; N]);
+    let wanted: Vec<[u32; 2]> = hashes.into_iter().map(|hash| [hash, 1]).collect();
+    assert_eq!(queue.read(&out).unwrap(), wanted);
+}
+
+#[test]
+fn vectors_and_halves() {
+    let (context, queue) = queue();
+    let (by, random) = ([0.5, -0.5, 0.5, 0.5], numbers(4 * N));
+    let place = |n: u64| (n % 2001) as f32 / 8.0;
+    let points: Vec<[f32; 3]> = random.chunks(4).map(|n| [place(n[0]), place(n[1]), place(n[2])]).collect();
+    let weights: Vec<f16> = random.chunks(4).map(|n| f16::from_f32(place(n[3]))).collect();
+    let given = queue.upload(&points.iter().copied().map(Float3::new).collect::<Vec<_>>()).unwrap();
+    let halves: Vec<half::f16> =
+        weights.iter().map(|weight| half::f16::from_bits(weight.to_bits())).collect();
+    let halves = queue.upload(&halves).unwrap();
+    let out = context.alloc_device::<Float4>(N).unwrap();
+    queue.parallel_for(N, kernels::vectors::turn(Float4::new(by), &given, &halves, &out)).unwrap();
+    let points: Vec<Vec3<f32>> = points.into_iter().map(Vec3::from).collect();
+    let mut wanted = vec![Vec4::default(); N];
+    host::vectors::turn::run_on_host(HostRange::new([N]), Vec4::from(by), &points, &weights, &mut wanted);
+    let found: Vec<Vec4<f32>> = queue.read(&out).unwrap().iter().map(|v| Vec4::from(*v.lanes())).collect();
+    assert_eq!(found, wanted);
+}
+
+#[test]
+fn pictures() {
+    let (context, queue) = queue();
+    if context.device().capabilities().images.is_none() {
+        println!("skipped: the device has no images");
+        return;
+    }
+    let colours: Vec<Vec4<f32>> = numbers(8 * 6)
+        .iter()
+        .map(|n| Vec4::new(n % 16, n >> 4 & 15, n >> 8 & 15, 16))
+        .map(|v| v.map(|x| x as f32 / 16.0))
+        .collect();
+    let image = |rows, columns| context.alloc_image::<Rgba<f32>, D2>([rows, columns]).unwrap();
+    let (from, half, edges) = (image(6, 8), image(3, 4), image(6, 8));
+    queue.write(&from, &colours.iter().map(|colour| colour.to_array()).collect::<Vec<_>>()).unwrap();
+    let linear = Sampler::builder(&context).filter(Filter::Linear).build().unwrap();
+    let call = kernels::pictures::halve(&from, &linear, &half);
+    queue.parallel_for(half.shape().work_items(), call).unwrap();
+    queue.parallel_for(from.shape().work_items(), kernels::pictures::edges(&from, &edges)).unwrap();
+
+    let from = HostImage::from_pixels([8, 6], &colours);
+    let mut own_half = HostImage::new([4, 3], Vec4::<f32>::default());
+    let mut own_edges = from.clone();
+    let linear = HostSampler::new().linear();
+    host::pictures::halve::run_on_host(HostRange::new([4, 3]), &from, linear, &mut own_half);
+    host::pictures::edges::run_on_host(HostRange::new([8, 6]), &from, &mut own_edges);
+    let pixels = |image: &HostImage<_>| -> Vec<[f32; 4]> {
+        image.pixels::<f32>().iter().map(|pixel| pixel.to_array()).collect()
+    };
+    assert_eq!(queue.read(&edges).unwrap(), pixels(&own_edges));
+    // Devices may mix pixels with few bits.
+    for (found, wanted) in queue.read(&half).unwrap().iter().zip(pixels(&own_half)) {
+        for (found, wanted) in found.iter().zip(wanted) {
+            assert!((found - wanted).abs() <= 0.01, "{found} is not {wanted}");
+        }
+    }
+}
+
+#[test]
+fn text_reaches_the_program() {
+    let device = Device::select().unwrap();
+    let lines = Arc::new(Mutex::new(Vec::new()));
+    let sink = Arc::clone(&lines);
+    let context = Context::builder(&[device])
+        .printf(move |line| sink.lock().unwrap().push(line.text().to_owned()))
+        .build();
+    let queue = Queue::new(&context.unwrap()).unwrap();
+    let x = queue.upload(&[10_u32, 250, 99, 4000]).unwrap();
+    queue.parallel_for(4, kernels::vectors::report(&x, 100)).unwrap().wait().unwrap();
+    let mut found = lines.lock().unwrap().clone();
+    found.sort();
+    assert_eq!(
+        found,
+        ["x[1] is 250 = 0xfa, 2.50 of the limit\n", "x[3] is 4000 = 0xfa0, 40.00 of the limit\n"]
+    );
+    host::vectors::report::run_on_host(HostRange::new([1]), &[3], 2);
 }
 
 #[test]

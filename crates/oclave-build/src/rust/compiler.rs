@@ -17,6 +17,8 @@ use crate::source::Source;
 const VARIABLE: &str = "RUSTC";
 /// Set where code is compiled for devices.
 const DEVICE: &str = "oclave_device";
+/// Set where that code has the bodies of both sides.
+const SINGLE_PASS: &str = "oclave_single_pass";
 
 /// The files of `oclave-kernel`.
 const KERNEL: &[(&str, &str)] = &[
@@ -25,13 +27,21 @@ const KERNEL: &[(&str, &str)] = &[
     ("description.rs", include_str!("sources/oclave_kernel/description.rs")),
     ("global.rs", include_str!("sources/oclave_kernel/global.rs")),
     ("group.rs", include_str!("sources/oclave_kernel/group.rs")),
+    ("half.rs", include_str!("sources/oclave_kernel/half.rs")),
+    ("images.rs", include_str!("sources/oclave_kernel/images.rs")),
     ("item.rs", include_str!("sources/oclave_kernel/item.rs")),
     ("math.rs", include_str!("sources/oclave_kernel/math.rs")),
     ("memory.rs", include_str!("sources/oclave_kernel/memory.rs")),
     ("parameter.rs", include_str!("sources/oclave_kernel/parameter.rs")),
+    ("print.rs", include_str!("sources/oclave_kernel/print.rs")),
+    ("sides.rs", include_str!("sources/oclave_kernel/sides.rs")),
+    ("vector.rs", include_str!("sources/oclave_kernel/vector.rs")),
 ];
 /// Its macros.
-const MACROS: &str = include_str!("sources/oclave_kernel_macros/lib.rs");
+const MACROS: &[(&str, &str)] = &[
+    ("lib.rs", include_str!("sources/oclave_kernel_macros/lib.rs")),
+    ("print.rs", include_str!("sources/oclave_kernel_macros/print.rs")),
+];
 
 /// The user's rustc.
 #[derive(Debug, Clone)]
@@ -117,10 +127,12 @@ impl DeviceCrate {
         let wanted = stamp_of(config, rustc);
         let is_there = std::fs::read_to_string(&stamp).is_ok_and(|found| found == wanted);
         if !(is_there && macros.is_file() && library.is_file() && ir.is_file()) {
-            let source = folder.join("oclave_kernel_macros.rs");
-            files::write(&source, MACROS.as_bytes())?;
-            for (name, text) in KERNEL {
-                files::write(&folder.join(name), text.as_bytes())?;
+            let of_macros = folder.join("macros");
+            std::fs::create_dir_all(&of_macros).map_err(|error| Error::io("create", &of_macros, error))?;
+            for (folder, sources) in [(&of_macros, MACROS), (&folder, KERNEL)] {
+                for (name, text) in sources {
+                    files::write(&folder.join(name), text.as_bytes())?;
+                }
             }
             let mut args: Vec<OsString> = [
                 "--edition=2024",
@@ -130,7 +142,7 @@ impl DeviceCrate {
             ]
             .map(OsString::from)
             .into();
-            args.extend(["-o".into(), macros.clone().into(), source.into()]);
+            args.extend(["-o".into(), macros.clone().into(), of_macros.join("lib.rs").into()]);
             run(
                 config,
                 rustc,
@@ -154,7 +166,7 @@ impl DeviceCrate {
 /// What an earlier build must have been made of.
 fn stamp_of(config: &Config, rustc: &Rustc) -> String {
     let mut hash = blake3::Hasher::new();
-    for (name, text) in KERNEL.iter().chain([&("macros", MACROS)]) {
+    for (name, text) in KERNEL.iter().chain(MACROS) {
         hash.update(name.as_bytes()).update(text.as_bytes());
     }
     let args = device_arguments(config, rustc, "", "", Path::new(""));
@@ -225,10 +237,17 @@ fn device_arguments(config: &Config, rustc: &Rustc, name: &str, emit: &str, fold
     args.push(format!("-Coverflow-checks={checks}").into());
     args.push(format!("--crate-name={name}").into());
     args.push(format!("--emit={emit}").into());
-    args.extend(["--cfg", DEVICE, "--check-cfg"].map(OsString::from));
-    args.push(format!("cfg({DEVICE})").into());
+    args.extend(device_cfgs(config).into_iter().map(OsString::from));
     args.extend(["--out-dir".into(), folder.into()]);
     args
+}
+
+/// What code for devices is compiled with.
+fn device_cfgs(config: &Config) -> Vec<String> {
+    let own = [Some(DEVICE), config.single_pass.then_some(SINGLE_PASS)];
+    let set = own.into_iter().flatten().flat_map(|cfg| ["--cfg".to_owned(), cfg.to_owned()]);
+    let known = ["--check-cfg".to_owned(), format!("cfg({DEVICE}, {SINGLE_PASS})")];
+    set.chain(known).collect()
 }
 
 fn named(name: &str, path: &Path) -> OsString {

@@ -61,24 +61,18 @@ fn parameter(parameter: &Parameter) -> ParameterDeclaration {
         }
         ParameterKind::Local => ParameterType::Local { pointee },
         ParameterKind::Length => ParameterType::Length,
+        // The module tells all.
+        ParameterKind::Image(..) | ParameterKind::Sampler => ParameterType::Unknown,
     };
     ParameterDeclaration { name: parameter.name.clone(), text: parameter.text.clone(), kind }
 }
 
 fn value_type(ty: &TypeDescription) -> ValueType {
     match ty {
-        TypeDescription::Scalar(scalar) => ValueType::Scalar(match scalar {
-            oclave_rust::Scalar::I8 => Scalar::I8,
-            oclave_rust::Scalar::U8 => Scalar::U8,
-            oclave_rust::Scalar::I16 => Scalar::I16,
-            oclave_rust::Scalar::U16 => Scalar::U16,
-            oclave_rust::Scalar::I32 => Scalar::I32,
-            oclave_rust::Scalar::U32 => Scalar::U32,
-            oclave_rust::Scalar::I64 => Scalar::I64,
-            oclave_rust::Scalar::U64 => Scalar::U64,
-            oclave_rust::Scalar::F32 => Scalar::F32,
-            oclave_rust::Scalar::F64 => Scalar::F64,
-        }),
+        TypeDescription::Scalar(scalar) => ValueType::Scalar(self::scalar(*scalar)),
+        TypeDescription::Vector(lane, count) => {
+            ValueType::Vector(scalar(*lane), u8::try_from(*count).unwrap_or(u8::MAX))
+        }
         TypeDescription::Array(element, count) => ValueType::Array(Box::new(value_type(element)), *count),
         TypeDescription::Struct { name, fields, size, align } => ValueType::Struct(StructType {
             name: name.clone(),
@@ -93,5 +87,21 @@ fn value_type(ty: &TypeDescription) -> ValueType {
             size_bytes: *size,
             align_bytes: u32::try_from(*align).unwrap_or(1),
         }),
+    }
+}
+
+fn scalar(scalar: oclave_rust::Scalar) -> Scalar {
+    match scalar {
+        oclave_rust::Scalar::I8 => Scalar::I8,
+        oclave_rust::Scalar::U8 => Scalar::U8,
+        oclave_rust::Scalar::I16 => Scalar::I16,
+        oclave_rust::Scalar::U16 => Scalar::U16,
+        oclave_rust::Scalar::I32 => Scalar::I32,
+        oclave_rust::Scalar::U32 => Scalar::U32,
+        oclave_rust::Scalar::I64 => Scalar::I64,
+        oclave_rust::Scalar::U64 => Scalar::U64,
+        oclave_rust::Scalar::F32 => Scalar::F32,
+        oclave_rust::Scalar::F64 => Scalar::F64,
+        oclave_rust::Scalar::F16 => Scalar::F16,
     }
 }

@@ -11,7 +11,10 @@ mod foreign;
 
 use std::path::{Path, PathBuf};
 
-use oclave_image::{DeviceImage, PANICS, PropertyValue, SLICES, SliceKind};
+use oclave_image::{
+    DeviceImage, PANICS, PostLinkOptions, PropertyValue, SLICES, SliceKind, TranslationUnit,
+    forms_without_fp64,
+};
 use oclave_rust::{Kernel, PanicSite, ParameterKind, Text};
 use oclave_spirv::Module;
 
@@ -20,6 +23,7 @@ use crate::compile::Unit;
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
 use crate::files;
+use crate::overlay;
 use crate::source::Source;
 pub(crate) use compiler::Rustc;
 
@@ -98,6 +102,25 @@ impl Compiled {
         needs(&own, &theirs) || needs(&theirs, &own)
     }
 
+    /// Adds the forms for devices without doubles of kernels that have no doubles but those that they print.
+    pub(crate) fn add_without_fp64(
+        &self,
+        unit: TranslationUnit,
+        options: &PostLinkOptions,
+        images: &mut [DeviceImage],
+    ) -> Result<()> {
+        let forms = forms_without_fp64(images, &[unit], options)
+            .map_err(|error| Error::new(ErrorKind::PostLink, "without fp64").with_source(error))?;
+        for (index, mut form) in forms {
+            overlay::kernels(&mut form, &self.units);
+            self.describe(&mut form);
+            if let Some(image) = images.get_mut(index) {
+                image.insert_without_fp64(&form);
+            }
+        }
+        Ok(())
+    }
+
     /// Tells the runtime what the parameters and the panics of an image's kernels mean.
     pub(crate) fn describe(&self, image: &mut DeviceImage) {
         for kernel in &self.kernels {
@@ -132,7 +155,9 @@ impl Compiled {
 
 fn slice_kind(kind: ParameterKind) -> SliceKind {
     match kind {
-        ParameterKind::Value | ParameterKind::Local => SliceKind::Other,
+        ParameterKind::Value | ParameterKind::Local | ParameterKind::Image(..) | ParameterKind::Sampler => {
+            SliceKind::Other
+        }
         ParameterKind::Read => SliceKind::Read,
         ParameterKind::Write => SliceKind::Shared,
         ParameterKind::Out => SliceKind::Out,

@@ -255,6 +255,16 @@ impl Lower<'_, '_> {
                 self.set(instruction, vec![constant]);
                 Ok(())
             }
+            _ if name.starts_with("image_") => self.image(instruction, name, arguments),
+            _ if name.starts_with("print_") => self.print(instruction, name, arguments),
+            _ if name.starts_with("half_") => self.half(instruction, name, arguments),
+            "on_device" | "on_host" => {
+                let guard = self.output.guard(name);
+                let ty = self.bool();
+                let result = self.op(Op::FunctionCall, ty, &[guard]);
+                self.set(instruction, vec![result]);
+                Ok(())
+            }
             "local_memory" => {
                 let bytes = index().ok_or("local memory of a size that is calculated")?;
                 let pointer = self.local_memory(bytes);
@@ -277,6 +287,14 @@ impl Lower<'_, '_> {
                 let wanted = self.result_storage(instruction);
                 let bytes = self.untyped(argument.id, storage, pointee);
                 self.in_storage(bytes, storage, wanted)
+            }
+            // A vector, which is read from memory as other values of several numbers are.
+            (None, [Leaf { scalar: Scalar::Pointer, .. }]) => {
+                let variable = self.variable(argument.ty, None);
+                self.effect(Op::Store, &[variable.word(), argument.id.word()]);
+                let wanted = self.result_storage(instruction);
+                let bytes = self.untyped(variable, Storage::Function, argument.ty);
+                self.in_storage(bytes, Storage::Function, wanted)
             }
             (None, [leaf]) => {
                 let ty = self.leaf_type(leaf.scalar, Storage::Global);

@@ -70,11 +70,22 @@ impl Output<'_> {
 
     /// Declares a function of another language, once.
     fn import(&mut self, function: &ForeignFunction) -> Option<ValueId> {
-        let key = format!("import {}", function.name);
-        if let Some(id) = self.helpers.get(&key) {
-            return Some(*id);
-        }
         let (returns, parameters) = self.foreign_types(function)?;
+        Some(self.declare(&function.name, returns, parameters))
+    }
+
+    /// The function that asks whether code runs on that side. Post-link puts the answer in its place.
+    pub(super) fn guard(&mut self, name: &str) -> ValueId {
+        let bool = self.builder.bool_type();
+        self.declare(&format!("{}{name}", crate::kernels::INTRINSIC), bool, Vec::new())
+    }
+
+    /// Imports a function, once.
+    fn declare(&mut self, name: &str, returns: TypeId, parameters: Vec<TypeId>) -> ValueId {
+        let key = format!("import {name}");
+        if let Some(id) = self.helpers.get(&key) {
+            return *id;
+        }
         let ty = self.builder.function_type(returns, &parameters);
         let id = self.builder.value();
         let mut code = Code::new();
@@ -85,10 +96,10 @@ impl Output<'_> {
         }
         code.push(Op::FunctionEnd, &[]);
         self.builder.declare_function(code);
-        self.builder.name(id, &function.name);
-        self.builder.decorate_linkage(id, &function.name, LinkageType::Import);
+        self.builder.name(id, name);
+        self.builder.decorate_linkage(id, name, LinkageType::Import);
         self.helpers.insert(key, id);
-        Some(id)
+        id
     }
 
     /// Exports the functions in Rust that other languages call.

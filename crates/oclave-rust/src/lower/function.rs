@@ -75,7 +75,7 @@ struct Pending {
 
 pub(super) struct Lower<'a, 'p> {
     pub(super) output: &'a mut Output<'p>,
-    copy: &'a Copy,
+    pub(super) copy: &'a Copy,
     function: &'a Function,
     pub(super) analysis: Rc<Analysis>,
     /// The parameters of a kernel; `None` for other functions.

@@ -31,7 +31,7 @@ impl Lower<'_, '_> {
             Some(_) => return Err("memory on the stack of a size that is calculated".into()),
         };
         let bytes = layout::size(ty).saturating_mul(count);
-        let align = align.max(layout::align(ty)).clamp(1, 16);
+        let align = align.max(layout::align(ty)).clamp(1, 128);
         // Made of the largest integers of its alignment, which drivers then give it.
         let step = [8, 4, 2, 1].into_iter().find(|step| align.is_multiple_of(*step)).unwrap_or(1);
         let element = self.int(step as u32 * 8);

@@ -6,11 +6,14 @@ mod code;
 mod floats;
 mod foreign;
 mod function;
+mod halves;
+mod images;
 mod intrinsics;
 mod ints;
 mod library;
 mod memory;
 pub(crate) mod panics;
+mod print;
 mod types;
 
 use std::collections::HashMap;
@@ -22,7 +25,7 @@ use oclave_spirv::{
 };
 
 use crate::foreign::ForeignFunction;
-use crate::kernels::{Kernel, ParameterKind, Scalar, TypeDescription, Variable};
+use crate::kernels::{Dimensions, Kernel, ParameterKind, Scalar, TypeDescription, Variable};
 use crate::llvm::tree::Function;
 use crate::memory::Image;
 use crate::program::{Program, Symbol};
@@ -46,6 +49,8 @@ struct Argument {
     ty: TypeId,
     /// What it points to.
     pointee: Option<(TypeId, Storage)>,
+    /// Of an image.
+    dimensions: Option<Dimensions>,
 }
 
 /// What kernels have in common with each other, the host and other languages.
@@ -140,12 +145,18 @@ impl Output<'_> {
             let ty = self.described(&parameter.ty);
             let pointer = |output: &mut Self, storage: Storage| {
                 let class = types::class(storage);
-                Argument { id, ty: output.builder.pointer_type(class, ty), pointee: Some((ty, storage)) }
+                Argument {
+                    id,
+                    ty: output.builder.pointer_type(class, ty),
+                    pointee: Some((ty, storage)),
+                    dimensions: None,
+                }
             };
             let argument = match (parameter.kind, &parameter.ty) {
-                (ParameterKind::Value | ParameterKind::Length, TypeDescription::Scalar(_)) => {
-                    Argument { id, ty, pointee: None }
-                }
+                (
+                    ParameterKind::Value | ParameterKind::Length,
+                    TypeDescription::Scalar(_) | TypeDescription::Vector(..),
+                ) => Argument { id, ty, pointee: None, dimensions: None },
                 (ParameterKind::Value | ParameterKind::Length, _) => {
                     let by_value = FunctionParameterAttribute::ByVal as u32;
                     self.builder.decorate(id, Decoration::FuncParamAttr, &[by_value]);
@@ -155,9 +166,22 @@ impl Output<'_> {
                         _ => ty,
                     };
                     let ty_of_pointer = self.builder.pointer_type(types::class(Storage::Function), ty);
-                    Argument { id, ty: ty_of_pointer, pointee: Some((ty, Storage::Function)) }
+                    Argument {
+                        id,
+                        ty: ty_of_pointer,
+                        pointee: Some((ty, Storage::Function)),
+                        dimensions: None,
+                    }
                 }
                 (ParameterKind::Local, _) => pointer(self, Storage::Local),
+                (ParameterKind::Image(access, dimensions), _) => {
+                    let ty = self.image_type(access, dimensions);
+                    Argument { id, ty, pointee: None, dimensions: Some(dimensions) }
+                }
+                (ParameterKind::Sampler, _) => {
+                    let ty = self.builder.sampler_type();
+                    Argument { id, ty, pointee: None, dimensions: None }
+                }
                 (ParameterKind::Read | ParameterKind::Write | ParameterKind::Out, _) => {
                     pointer(self, Storage::Global)
                 }
@@ -186,9 +210,16 @@ impl Output<'_> {
     fn describe(&mut self, kernel: &Kernel) {
         let (mut types, mut qualifiers) = (String::new(), String::new());
         for parameter in &kernel.parameters {
-            let base = spelling(&parameter.ty);
+            let base = match parameter.kind {
+                ParameterKind::Image(_, dimensions) => dimensions.opencl_name().to_owned(),
+                ParameterKind::Sampler => "sampler_t".to_owned(),
+                _ => spelling(&parameter.ty),
+            };
             let (star, qualifier) = match parameter.kind {
-                ParameterKind::Value | ParameterKind::Length => ("", ""),
+                ParameterKind::Value
+                | ParameterKind::Length
+                | ParameterKind::Image(..)
+                | ParameterKind::Sampler => ("", ""),
                 ParameterKind::Read => ("*", "const"),
                 ParameterKind::Write | ParameterKind::Out | ParameterKind::Local => ("*", ""),
             };
@@ -206,6 +237,13 @@ impl Output<'_> {
                 Scalar::F32 | Scalar::F64 => self.builder.float_type(scalar.bits()),
                 _ => self.builder.int_type(scalar.bits()),
             },
+            TypeDescription::Vector(lane, count) => {
+                if *count > 4 {
+                    self.builder.capability(Capability::Vector16);
+                }
+                let lane = self.described(&TypeDescription::Scalar(*lane));
+                self.builder.vector_type(lane, *count)
+            }
             TypeDescription::Array(element, count) => {
                 let element = self.described(element);
                 self.builder.array_type(element, *count)
@@ -369,6 +407,15 @@ impl Output<'_> {
                     _ => self.builder.int_constant(scalar.bits(), bits),
                 }
             }
+            TypeDescription::Vector(lane, count) => {
+                let lane = TypeDescription::Scalar(*lane);
+                let mut lanes = Vec::new();
+                for index in 0..u64::from(*count) {
+                    lanes.push(self.constant_of(&lane, image, at + index * lane.size())?);
+                }
+                let ty = self.described(ty);
+                self.builder.composite(ty, &lanes)
+            }
             TypeDescription::Array(element, count) => {
                 let mut elements = Vec::new();
                 for index in 0..*count {
@@ -459,7 +506,12 @@ impl Output<'_> {
 /// The type in OpenCL C, for the sign of scalars.
 fn spelling(ty: &TypeDescription) -> String {
     match ty {
+        // Kernels take its bits.
+        TypeDescription::Scalar(Scalar::F16) => Scalar::U16.opencl_name().to_owned(),
         TypeDescription::Scalar(scalar) => scalar.opencl_name().to_owned(),
+        TypeDescription::Vector(lane, count) => {
+            format!("{}{count}", spelling(&TypeDescription::Scalar(*lane)))
+        }
         TypeDescription::Array(element, count) => format!("{}[{count}]", spelling(element)),
         TypeDescription::Struct { name, .. } => format!("struct {name}"),
     }

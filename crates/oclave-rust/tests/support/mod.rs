@@ -62,6 +62,17 @@ impl Compiler {
         std::fs::read_to_string(self.folder.path().join("k.ll")).unwrap()
     }
 
+    /// What rustc says of a source that it refuses.
+    #[allow(dead_code, reason = "not all tests have such sources")]
+    pub(crate) fn errors(&self, source: &str) -> String {
+        std::fs::write(self.folder.path().join("refused.rs"), source).unwrap();
+        let mut command = rustc(self.folder.path());
+        command.args(oclave_rust::RUSTC_FLAGS).args(FLAGS).args(["--emit=metadata", "-L", ".", "--extern"]);
+        let output = command.args(["oclave_kernel=liboclave_kernel.rlib", "refused.rs"]).output().unwrap();
+        assert!(!output.status.success());
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    }
+
     /// Where files may be written.
     #[allow(dead_code, reason = "not all tests write files")]
     pub(crate) fn folder(&self) -> PathBuf {

@@ -237,6 +237,29 @@ impl Builder {
         self.ty(Op::TypeFloat, &[width])
     }
 
+    /// A floating-point type of 16 bits in memory: `vload_half` and `vstore_half` take pointers to it, and
+    /// nothing else is done with it.
+    pub fn stored_half_type(&mut self) -> TypeId {
+        self.capability(Capability::Float16Buffer);
+        self.ty(Op::TypeFloat, &[16])
+    }
+
+    /// The type of an image of which kernels do not know the format: dimensions and access by their numbers.
+    pub fn image_type(&mut self, dim: u32, is_array: bool, access: u32) -> TypeId {
+        let void = self.void_type();
+        self.ty(Op::TypeImage, &[void.0, dim, 0, u32::from(is_array), 0, 0, 0, access])
+    }
+
+    /// `OpTypeSampler`.
+    pub fn sampler_type(&mut self) -> TypeId {
+        self.ty(Op::TypeSampler, &[])
+    }
+
+    /// The type of an image with a sampler.
+    pub fn sampled_image_type(&mut self, image: TypeId) -> TypeId {
+        self.ty(Op::TypeSampledImage, &[image.0])
+    }
+
     /// A vector type.
     pub fn vector_type(&mut self, component: TypeId, count: u32) -> TypeId {
         self.ty(Op::TypeVector, &[component.0, count])

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::super::read_text;
-use super::{CompiledSource, DEVICE, Rustc, overflow_checks};
+use super::{CompiledSource, Rustc, device_cfgs, overflow_checks};
 use crate::command;
 use crate::config::Config;
 use crate::depfile;
@@ -85,8 +85,7 @@ fn flags(config: &Config) -> Vec<String> {
         oclave_rust::RUSTC_FLAGS.iter().filter(|flag| !OF_CARGO.iter().any(|known| flag.starts_with(known)));
     let mut flags: Vec<String> = own.map(|flag| (*flag).to_owned()).collect();
     flags.push("--emit=llvm-ir".to_owned());
-    flags.extend(["--cfg".to_owned(), DEVICE.to_owned()]);
-    flags.extend(["--check-cfg".to_owned(), format!("cfg({DEVICE})")]);
+    flags.extend(device_cfgs(config));
     for (define, value) in &config.defines {
         let value = value.as_ref().map(|value| format!("={value:?}")).unwrap_or_default();
         flags.extend(["--cfg".to_owned(), format!("{define}{value}")]);
