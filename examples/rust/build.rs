@@ -14,6 +14,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "kernels/barriers.rs",
         "kernels/vectors.rs",
         "kernels/pictures.rs",
+        "kernels/bounds.rs",
     ])?;
     Ok(())
 }

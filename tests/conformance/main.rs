@@ -51,8 +51,8 @@ mod rust_panics;
 mod rust_prints;
 mod rust_sides;
 mod rust_support;
-mod unified_svm;
 mod rust_vectors;
+mod unified_svm;
 mod virtual_functions;
 mod virtual_linking;
 

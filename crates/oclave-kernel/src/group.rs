@@ -70,7 +70,13 @@ pub trait GroupNumber: Data + PartialOrd {
 mod device {
     unsafe extern "C" {
         #[link_name = "__oclave_group_vote"]
-        pub(super) safe fn vote(scope: u32, all: u32, value: bool) -> bool;
+        safe fn group_vote(scope: u32, all: u32, value: bool) -> bool;
+    }
+
+    #[inline(always)]
+    pub(super) fn vote(scope: u32, all: u32, value: bool) -> bool {
+        crate::parameter::device::keep_whole();
+        group_vote(scope, all, value)
     }
 }
 
@@ -99,6 +105,7 @@ macro_rules! numbers {
                     #[link_name = $combine]
                     safe fn combine(scope: u32, part: u32, operation: u32, value: $passed) -> $passed;
                 }
+                crate::parameter::device::keep_whole();
                 combine(scope, part, operation, self as $passed) as Self
             }
 
@@ -109,6 +116,7 @@ macro_rules! numbers {
                     #[link_name = $broadcast]
                     safe fn broadcast(scope: u32, dimensions: u32, x: usize, y: usize, z: usize, value: $passed) -> $passed;
                 }
+                crate::parameter::device::keep_whole();
                 broadcast(scope, dimensions, id[0], id[1], id[2], self as $passed) as Self
             }
 

@@ -1,12 +1,14 @@
 //! Kernels on the host, for tests.
 
+use core::any::Any;
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 use core::panic::Location;
 use std::boxed::Box;
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::sync::{Barrier, Mutex, PoisonError};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::vec::Vec;
 
 use crate::{Data, Element, Global, Item, Local, Out};
@@ -63,10 +65,25 @@ pub struct Work {
 /// What the work-items of a work-group have in common.
 #[derive(Debug)]
 pub(crate) struct HostGroup {
-    barrier: Barrier,
+    size: usize,
+    meeting: Mutex<Meeting>,
+    changed: Condvar,
     values: Mutex<Vec<u64>>,
     arrays: Mutex<Arrays>,
 }
+
+/// Work-items at a barrier.
+#[derive(Debug, Default)]
+struct Meeting {
+    waiting: usize,
+    /// How often all have met.
+    count: u64,
+    /// Whether a work-item has panicked. The others end at their next barrier.
+    is_ended: bool,
+}
+
+/// With what a work-item unwinds because another one has panicked.
+struct Ended;
 
 /// Local arrays, by the place in the source that asks for them and their size in bytes.
 type Arrays = HashMap<(&'static Location<'static>, usize), Address>;
@@ -89,11 +106,36 @@ impl Address {
 impl HostGroup {
     fn new(size: usize) -> Self {
         let values = Mutex::new((0..size).map(|_| 0).collect());
-        Self { barrier: Barrier::new(size), values, arrays: Mutex::default() }
+        Self { size, meeting: Mutex::default(), changed: Condvar::new(), values, arrays: Mutex::default() }
+    }
+
+    fn meeting(&self) -> MutexGuard<'_, Meeting> {
+        self.meeting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn wait(&self) {
-        self.barrier.wait();
+        let mut meeting = self.meeting();
+        let before = meeting.count;
+        meeting.waiting += 1;
+        if meeting.waiting == self.size {
+            meeting.waiting = 0;
+            meeting.count += 1;
+            self.changed.notify_all();
+            return;
+        }
+        while meeting.count == before && !meeting.is_ended {
+            meeting = self.changed.wait(meeting).unwrap_or_else(PoisonError::into_inner);
+        }
+        if meeting.count == before {
+            drop(meeting);
+            std::panic::resume_unwind(Box::new(Ended));
+        }
+    }
+
+    /// Lets the others end.
+    fn end(&self) {
+        self.meeting().is_ended = true;
+        self.changed.notify_all();
     }
 
     /// Gives the value of a work-item to the others, and gets theirs.
@@ -307,12 +349,24 @@ pub fn run(range: Option<Range>, kernel: &(dyn Fn(&Work) + Sync)) {
             Work { item, number, group }
         };
         if has_groups {
+            let first: Mutex<Option<Box<dyn Any + Send>>> = Mutex::new(None);
+            let run = |work: &Work| {
+                let Err(cause) = catch_unwind(AssertUnwindSafe(|| kernel(work))) else { return };
+                shared.into_iter().for_each(HostGroup::end);
+                if !cause.is::<Ended>() {
+                    first.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(cause);
+                }
+            };
             std::thread::scope(|scope| {
                 for local_id in places(local) {
                     let work = work(local_id);
-                    scope.spawn(move || kernel(&work));
+                    let run = &run;
+                    scope.spawn(move || run(&work));
                 }
             });
+            if let Some(cause) = first.into_inner().unwrap_or_else(PoisonError::into_inner) {
+                std::panic::resume_unwind(cause);
+            }
         } else {
             places(local).for_each(|local_id| kernel(&work(local_id)));
         }

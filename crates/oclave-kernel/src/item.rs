@@ -107,7 +107,10 @@ impl<const D: usize> Item<D> {
     #[inline(always)]
     fn wait(&self, memory: u32) {
         #[cfg(oclave_device)]
-        crate::parameter::device::barrier(2, memory);
+        {
+            crate::parameter::device::keep_whole();
+            crate::parameter::device::barrier(2, memory);
+        }
         #[cfg(not(oclave_device))]
         {
             let _ = memory;

@@ -74,6 +74,8 @@ pub(crate) mod device {
         pub(super) safe fn global_linear_id() -> usize;
         #[link_name = "__oclave_barrier"]
         pub(crate) safe fn barrier(scope: u32, memory: u32);
+        #[link_name = "__oclave_whole"]
+        safe fn whole(a: u32, b: u32, c: u32, d: u32, e: u32, f: u32, g: u32);
         #[link_name = "__oclave_local_memory"]
         pub(crate) safe fn local_memory(bytes: u64) -> *mut u8;
         #[link_name = "__oclave_sub_group_local_id"]
@@ -82,6 +84,25 @@ pub(crate) mod device {
         pub(crate) safe fn sub_group_size() -> u32;
         #[link_name = "__oclave_sub_group_id"]
         pub(crate) safe fn sub_group_id() -> u32;
+    }
+
+    /// Keeps the code before a barrier together with it. rustc does not know that a barrier must not be copied into
+    /// branches, but it copies only what costs little. These calls cost more than any of its limits, and are nothing on
+    /// the device.
+    #[inline(always)]
+    pub(crate) fn keep_whole() {
+        whole(0, 0, 0, 0, 0, 0, 0);
+        whole(0, 0, 0, 0, 0, 0, 0);
+        whole(0, 0, 0, 0, 0, 0, 0);
+        whole(0, 0, 0, 0, 0, 0, 0);
+        whole(0, 0, 0, 0, 0, 0, 0);
+        whole(0, 0, 0, 0, 0, 0, 0);
+        whole(0, 0, 0, 0, 0, 0, 0);
+        whole(0, 0, 0, 0, 0, 0, 0);
+        whole(0, 0, 0, 0, 0, 0, 0);
+        whole(0, 0, 0, 0, 0, 0, 0);
+        whole(0, 0, 0, 0, 0, 0, 0);
+        whole(0, 0, 0, 0, 0, 0, 0);
     }
 }
 

@@ -47,8 +47,7 @@ pub const RUSTC_FLAGS: &[&str] = &[
     "-Cno-vectorize-slp",
     "-Csymbol-mangling-version=v0",
     "-Cdebuginfo=line-tables-only",
-    // Barriers must not be copied into branches.
-    "-Cllvm-args=-jump-threading-threshold=0",
+    // Barriers must not be copied into branches. See `keep_whole` of oclave-kernel for other passes.
     "-Cllvm-args=-unswitch-threshold=0",
 ];
 

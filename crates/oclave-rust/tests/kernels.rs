@@ -4,7 +4,7 @@
 mod support;
 
 use oclave_rust::{Compiled, Error, Text, compile};
-use oclave_spirv::{Capability, Op, StorageClass};
+use oclave_spirv::{Capability, Decoration, Instruction, Op, StorageClass};
 use support::Compiler;
 
 const HEAD: &str = "use oclave_kernel::{Data, Global, Item, Local, Out, kernel};
@@ -101,6 +101,51 @@ fn parameters_are_described() {
     assert_eq!((kernel.name.as_str(), kernel.place.file.as_str(), kernel.place.line), ("k", "k.rs", 7));
     assert_eq!(kernel.documentation, "A kernel.\n");
     assert_eq!(kernel.work_group_size, Some([8, 4, 1]));
+}
+
+/// The names that a module has.
+fn names(compiled: &Compiled) -> Vec<String> {
+    let names = compiled.module.instructions().filter(|i| i.is(Op::Name));
+    names.filter_map(|i| i.string(1).map(|name| name.to_string())).collect()
+}
+
+#[test]
+fn checks_that_a_launch_can_make_are_made_once() {
+    let compiler = Compiler::new();
+    let head = "#[kernel] pub fn k(item: Item<2>, n: u64, x: &[u32], mut y: Out<u32>) {
+        let ([i, j], [width, height], n) = (item.global_id(), item.global_size(), n as usize);";
+    for (body, is_made_once) in [
+        ("*y = x[i];", true),
+        ("*y = x[j * width + i];", true),
+        ("*y = if j + 1 < height { x[j * width + i + width] } else { 0 };", true),
+        ("*y = if i > 0 { x[i - 1] } else { 0 };", true),
+        ("*y = (0..n).map(|k| x[k * width + i]).sum();", true),
+        ("*y = (0..n).step_by(8).map(|k| x[k + j]).sum();", true),
+        ("let mut k = n; let mut sum = 0; while k > 0 { sum ^= x[k - 1 + i]; k /= 2; } *y = sum;", true),
+        ("*y = x[i % n];", true),
+        (
+            "let t = item.local_array::<u32, 8>(); let [l, _] = item.local_id(); t.set(l, x[i]); item.barrier(); *y = t.get(l);",
+            true,
+        ),
+        // What memory holds is not known.
+        ("*y = x[x[i] as usize];", false),
+        // A difference that may be less than 0, or a quotient by 0.
+        ("*y = x[i.wrapping_sub(x[0] as usize)];", false),
+        ("*y = x[0] / x[1];", false),
+        ("assert!(x[i] > 7); *y = 0;", false),
+    ] {
+        let compiled = sound(&compiler, &format!("{head} {body} }}"));
+        let has_versions = names(&compiled).iter().any(|name| name == "k.checked");
+        assert_eq!(has_versions, is_made_once, "{body}");
+    }
+    // Both versions convert with saturation.
+    let compiled = sound(&compiler, &format!("{head} *y = u32::from(f32::from_bits(x[i]) as u8); }}"));
+    let is_saturated = |i: &Instruction<'_>| i.operand(1) == Some(Decoration::SaturatedConversion as u32);
+    let decorations = compiled.module.instructions().filter(|i| i.is(Op::Decorate) && is_saturated(i));
+    assert_eq!(decorations.count(), 2);
+    // Slices that cannot be too short need no version.
+    let compiled = sound(&compiler, "#[kernel] pub fn k(_i: Item<1>, mut y: Out<u32>) { *y = 1; }");
+    assert!(!names(&compiled).iter().any(|name| name == "k.checked"));
 }
 
 #[test]

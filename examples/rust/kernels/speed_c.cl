@@ -1,4 +1,5 @@
-// The kernels of speed.rs in OpenCL C.
+// The kernels of speed.rs in OpenCL C. As in Rust, each product is rounded.
+#pragma OPENCL FP_CONTRACT OFF
 
 kernel void saxpy_c(float a, global const float *x, global float *y)
 {
@@ -87,7 +88,6 @@ void scan_c(global const uint *x, global uint *out)
 
 kernel void mandelbrot_c(uint most, global uint *out)
 {
-#pragma OPENCL FP_CONTRACT OFF
     size_t column = get_global_id(0), row = get_global_id(1), width = get_global_size(0), height = get_global_size(1);
     float a = (float)column / (float)width * 3.0f - 2.0f, b = (float)row / (float)height * 2.0f - 1.0f;
     float x = 0, y = 0;

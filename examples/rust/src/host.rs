@@ -2,6 +2,8 @@
 
 #[path = "../kernels/barriers.rs"]
 pub mod barriers;
+#[path = "../kernels/bounds.rs"]
+pub mod bounds;
 #[path = "../kernels/groups.rs"]
 pub mod groups;
 #[path = "../kernels/mix.rs"]

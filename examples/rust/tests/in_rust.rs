@@ -8,7 +8,7 @@ use oclave::images::{D2, Filter, Rgba};
 use oclave::vector::{Float3, Float4};
 use oclave::{
     Aspects, Buffer, Command, Context, Device, DynamicParameter, ErrorKind, Graph, Kernel, KernelCall, Local,
-    NdRange, Queue, Sampler,
+    NdRange, Queue, Sampler, UsmSlice, usm,
 };
 use oclave_kernel::images::{HostImage, HostSampler};
 use oclave_kernel::{HostRange, Vec3, Vec4, f16};
@@ -426,6 +426,76 @@ fn specialization_constants() {
     let mut wanted = [1.0; 4];
     host::groups::rounds::run_on_host(HostRange::new([4]), &mut wanted);
     assert_eq!(wanted, [2.5; 4]);
+}
+
+/// A kernel of `bounds.rs` on the device, and on the host. Both panic, or neither.
+macro_rules! within_bounds {
+    ($($kernel:ident)*) => {$(
+        #[test]
+        fn $kernel() {
+            within_bounds(
+                |a, b, x, out| kernels::bounds::$kernel(a, b, x, out),
+                |range, a, b, x, out| host::bounds::$kernel::run_on_host(range, a, b, x, out),
+            );
+        }
+    )*};
+}
+
+mod bounds {
+    use super::*;
+
+    within_bounds! {
+        shifted wrapped strided mirrored beside upwards in_steps downwards down_to_first halves narrow signed masked between
+        part triangle until in_turns scattered waiting
+    }
+}
+
+type Given<'m> = &'m UsmSlice<u32, usm::DeviceOnly>;
+
+/// Runs a kernel with arguments at which its indices are just within its slices, just beyond them, or overflow. The memory
+/// around the slices must stay as it was.
+fn within_bounds(
+    call: impl Fn(u64, u64, Given<'_>, Given<'_>) -> KernelCall,
+    on_host: impl Fn(HostRange<1>, u64, u64, &[u32], &mut [u32]),
+) {
+    const AROUND: usize = 64;
+    let (_, queue) = queue();
+    let arguments = [0, 1, 2, 3, 4, 7, 12, 16, 1 << 31, 1 << 32, u64::MAX - 1, u64::MAX];
+    let (mut ended, mut panicked) = (0, 0);
+    let random = numbers(400);
+    let mut random = random.iter().map(|number| *number as usize);
+    let mut one_of = |count: usize| random.next().unwrap() % count;
+    for _ in 0..80 {
+        let (n, length) = ([4, 8, 16][one_of(3)], [0, 1, 4, 7, 8, 15, 16, 17, 40][one_of(9)]);
+        let (a, b) = (arguments[one_of(arguments.len())], arguments[one_of(arguments.len())]);
+        let of_x: Vec<u32> = (0..length + 2 * AROUND).map(|at| 1000 + at as u32).collect();
+        let of_out = vec![77_u32; n + 2 * AROUND];
+        let (x, out) = (queue.upload(&of_x).unwrap(), queue.upload(&of_out).unwrap());
+        let (part_of_x, part_of_out) =
+            (x.slice(AROUND..AROUND + length).unwrap(), out.slice(AROUND..AROUND + n).unwrap());
+        queue.parallel_for(NdRange::new(n, 4), call(a, b, &part_of_x, &part_of_out)).unwrap();
+        let result = queue.wait();
+        let mut wanted = of_out.clone();
+        let range = HostRange::with_groups([n], [4]);
+        let run = || on_host(range, a, b, &of_x[AROUND..AROUND + length], &mut wanted[AROUND..AROUND + n]);
+        let is_within = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).is_ok();
+        let found = queue.read(&out).unwrap();
+        let what = format!("{n} work-items, {length} elements, a {a}, b {b}");
+        if is_within {
+            ended += 1;
+            result.unwrap_or_else(|error| panic!("{what}: {error}"));
+            assert_eq!(found, wanted, "{what}");
+        } else {
+            panicked += 1;
+            let error = result.expect_err(&what);
+            assert_eq!(error.kind(), ErrorKind::Kernel, "{what}: {error}");
+        }
+        assert_eq!(queue.read(&x).unwrap(), of_x, "{what}");
+        for around in [0..AROUND, AROUND + n..n + 2 * AROUND] {
+            assert_eq!(found[around.clone()], of_out[around], "{what}");
+        }
+    }
+    assert!(ended > 5 && panicked > 5, "{ended} ended, {panicked} panicked");
 }
 
 #[test]

@@ -16,46 +16,13 @@ use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use oclave_spirv::{Op, StorageClass, TypeId, ValueId};
 
 use super::calls::WORK_GROUP;
-use super::code::{Block, Inst};
+use super::code::{Block, Inst, effect, ids, rename, targets};
 use super::function::Lower;
 
 /// Memory operands: aligned to a number of bytes.
 const ALIGNED: u32 = 2;
 /// Sequentially consistent, for local and global memory.
 const SEMANTICS: u64 = 0x310;
-
-/// The places of operands that are ids.
-fn ids(op: Op, count: usize) -> Vec<usize> {
-    match op {
-        Op::Load | Op::CompositeExtract => vec![0],
-        Op::Store | Op::CompositeInsert => vec![0, 1],
-        Op::CopyMemorySized => vec![0, 1, 2],
-        Op::ExtInst => std::iter::once(0).chain(2..count).collect(),
-        Op::Switch => [0, 1].into_iter().chain((3..count).step_by(2)).collect(),
-        Op::GroupIAdd
-        | Op::GroupFAdd
-        | Op::GroupFMin
-        | Op::GroupUMin
-        | Op::GroupSMin
-        | Op::GroupFMax
-        | Op::GroupUMax
-        | Op::GroupSMax => vec![0, 2],
-        Op::Variable => Vec::new(),
-        _ => (0..count).collect(),
-    }
-}
-
-/// The labels that a block may go to.
-fn targets(block: &Block) -> Vec<u32> {
-    let Some(end) = &block.end else { return Vec::new() };
-    let words = end.operands.iter().copied();
-    match end.op {
-        Op::Branch => words.collect(),
-        Op::BranchConditional => words.skip(1).take(2).collect(),
-        Op::Switch => words.skip(1).step_by(2).collect(),
-        _ => Vec::new(),
-    }
-}
 
 fn is_group_function(op: Op) -> bool {
     matches!(
@@ -72,6 +39,11 @@ fn is_group_function(op: Op) -> bool {
             | Op::GroupUMax
             | Op::GroupSMax
     )
+}
+
+fn waits(inst: &Inst, work_group: u32) -> bool {
+    inst.operands.first() == Some(&work_group)
+        && (inst.op == Op::ControlBarrier || is_group_function(inst.op))
 }
 
 /// What work-items know of panics.
@@ -104,13 +76,8 @@ impl Lower<'_, '_> {
     /// Lets all work-items meet where some would wait for others, if the kernel waits and may panic.
     pub(super) fn meet(&mut self) {
         let scope = self.number(32, WORK_GROUP).word();
-        let waits = |inst: &Inst| {
-            inst.operands.first() == Some(&scope)
-                && (inst.op == Op::ControlBarrier || is_group_function(inst.op))
-        };
-        let is_needed =
-            !self.panic_exits.is_empty() && self.blocks.iter().any(|block| block.code.iter().any(waits));
-        if !is_needed {
+        let waits = |inst: &Inst| waits(inst, scope);
+        if self.panic_exits.is_empty() || !self.waits() {
             return;
         }
         self.part_panics();
@@ -158,34 +125,18 @@ impl Lower<'_, '_> {
         self.sort_blocks();
     }
 
+    /// Whether the kernel waits for the other work-items of its work-group.
+    pub(super) fn waits(&mut self) -> bool {
+        let scope = self.number(32, WORK_GROUP).word();
+        self.blocks.iter().any(|block| block.code.iter().any(|inst| waits(inst, scope)))
+    }
+
     /// Gives each way to a panic blocks of its own. rustc joins panics with one message, and each goes on to
     /// another barrier.
     fn part_panics(&mut self) {
         for _ in 0..MOST * 4 {
             let (_, edges) = self.edges();
-            let is_end = |at: usize, block: &Block| {
-                block.end.as_ref().is_some_and(|end| end.op == Op::Return) && !self.panic_exits.contains(&at)
-            };
-            // Blocks from which the kernel may end without a panic.
-            let mut lives: HashSet<usize> = self
-                .blocks
-                .iter()
-                .enumerate()
-                .filter(|(at, block)| is_end(*at, block))
-                .map(|(at, _)| at)
-                .collect();
-            loop {
-                let more: Vec<usize> = edges
-                    .iter()
-                    .enumerate()
-                    .filter(|(at, to)| !lives.contains(at) && to.iter().any(|to| lives.contains(to)))
-                    .map(|(at, _)| at)
-                    .collect();
-                if more.is_empty() {
-                    break;
-                }
-                lives.extend(more);
-            }
+            let lives = self.living();
             let parted = (1..self.blocks.len()).filter(|at| !lives.contains(at)).find_map(|at| {
                 let mut tail: Vec<usize> = reachable_from(&edges, at).into_iter().collect();
                 tail.sort_unstable();
@@ -200,47 +151,55 @@ impl Lower<'_, '_> {
         }
     }
 
+    /// Blocks from which the kernel may end without a panic.
+    pub(super) fn living(&self) -> HashSet<usize> {
+        let (_, edges) = self.edges();
+        let is_end = |at: usize, block: &Block| {
+            block.end.as_ref().is_some_and(|end| end.op == Op::Return) && !self.panic_exits.contains(&at)
+        };
+        let mut lives: HashSet<usize> = self
+            .blocks
+            .iter()
+            .enumerate()
+            .filter(|(at, block)| is_end(*at, block))
+            .map(|(at, _)| at)
+            .collect();
+        loop {
+            let more: Vec<usize> = edges
+                .iter()
+                .enumerate()
+                .filter(|(at, to)| !lives.contains(at) && to.iter().any(|to| lives.contains(to)))
+                .map(|(at, _)| at)
+                .collect();
+            if more.is_empty() {
+                return lives;
+            }
+            lives.extend(more);
+        }
+    }
+
     /// Copies blocks for one of those that lead to the first of them.
     fn copy_tail(&mut self, first: usize, tail: &[usize], from: usize) {
         let blocks: Vec<Block> = tail.iter().filter_map(|at| self.blocks.get(*at).cloned()).collect();
-        let mut new: HashMap<u32, ValueId> = HashMap::new();
-        for block in &blocks {
-            let results = block.phis.iter().chain(&block.code).filter_map(|inst| inst.result);
-            for id in results.map(|(_, id)| id).chain([block.label]) {
-                new.insert(id.word(), self.output.builder.value());
-            }
-        }
-        let renamed = |word: u32| new.get(&word).map_or(word, |id| id.word());
-        let of = |id: ValueId| new.get(&id.word()).copied().unwrap_or(id);
+        let (mut blocks, new) = self.copies(blocks);
         let Some(label) = self.blocks.get(first).map(|block| block.label.word()) else { return };
         let Some(before) = self.blocks.get_mut(from) else { return };
         let before_label = before.label.word();
         if let Some(end) = &mut before.end {
             for place in ids(end.op, end.operands.len()) {
                 if let Some(word) = end.operands.get_mut(place).filter(|word| **word == label) {
-                    *word = renamed(label);
+                    *word = new.get(&label).map_or(label, |id| id.word());
                 }
             }
         }
-        for (mut block, at) in blocks.into_iter().zip(tail) {
-            block.label = of(block.label);
-            for inst in block.phis.iter_mut().chain(&mut block.code).chain(&mut block.end) {
-                inst.result = inst.result.map(|(ty, id)| (ty, of(id)));
-                if inst.op == Op::Phi {
-                    let pairs = inst.operands.chunks_exact(2).filter_map(|pair| match pair {
-                        [value, label] if new.contains_key(label) => Some([renamed(*value), renamed(*label)]),
-                        [value, label] if *label == before_label => Some([*value, *label]),
-                        _ => None,
-                    });
-                    inst.operands = pairs.flatten().collect();
-                    continue;
-                }
-                for place in ids(inst.op, inst.operands.len()) {
-                    if let Some(word) = inst.operands.get_mut(place) {
-                        *word = renamed(*word);
-                    }
-                }
-            }
+        let copied: HashSet<u32> = blocks.iter().map(|block| block.label.word()).collect();
+        for phi in blocks.iter_mut().flat_map(|block| &mut block.phis) {
+            let pairs = phi.operands.chunks_exact(2).filter(
+                |pair| matches!(pair, [_, label] if copied.contains(label) || *label == before_label),
+            );
+            phi.operands = pairs.flatten().copied().collect();
+        }
+        for (block, at) in blocks.into_iter().zip(tail) {
             if self.panic_exits.contains(at) {
                 self.panic_exits.insert(self.blocks.len());
             }
@@ -252,6 +211,26 @@ impl Lower<'_, '_> {
             let pairs = phi.operands.chunks_exact(2).filter(|pair| pair.get(1) != Some(&before_label));
             phi.operands = pairs.flatten().copied().collect();
         }
+    }
+
+    /// Gives all that blocks define new ids. Also gives these, by the old ones.
+    pub(super) fn copies(&mut self, mut blocks: Vec<Block>) -> (Vec<Block>, HashMap<u32, ValueId>) {
+        let mut new: HashMap<u32, ValueId> = HashMap::new();
+        for block in &blocks {
+            let results = block.phis.iter().chain(&block.code).filter_map(|inst| inst.result);
+            for id in results.map(|(_, id)| id).chain([block.label]) {
+                new.insert(id.word(), self.output.builder.value_like(id));
+            }
+        }
+        let of = |id: ValueId| new.get(&id.word()).copied().unwrap_or(id);
+        for block in &mut blocks {
+            block.label = of(block.label);
+            for inst in block.phis.iter_mut().chain(&mut block.code) {
+                inst.result = inst.result.map(|(ty, id)| (ty, of(id)));
+            }
+        }
+        rename(&mut blocks, &new);
+        (blocks, new)
     }
 
     /// Splits what follows a function of the group, which stays the first instruction of its block.
@@ -440,7 +419,7 @@ impl Lower<'_, '_> {
     }
 
     /// The places of blocks by label, and for each block those that it leads to.
-    fn edges(&self) -> (HashMap<u32, usize>, Vec<Vec<usize>>) {
+    pub(super) fn edges(&self) -> (HashMap<u32, usize>, Vec<Vec<usize>>) {
         let index: HashMap<u32, usize> =
             self.blocks.iter().enumerate().map(|(at, block)| (block.label.word(), at)).collect();
         let to =
@@ -654,10 +633,6 @@ fn load(ty: TypeId, result: ValueId, from: ValueId) -> Inst {
 
 fn store(to: ValueId, value: ValueId) -> Inst {
     effect(Op::Store, &[to.word(), value.word(), ALIGNED, 4])
-}
-
-fn effect(op: Op, operands: &[u32]) -> Inst {
-    Inst { op, result: None, operands: operands.to_vec() }
 }
 
 /// The first block behind some that decides which barrier work-items get to.

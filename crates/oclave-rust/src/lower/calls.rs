@@ -234,6 +234,7 @@ impl Lower<'_, '_> {
                 let (scope, memory) = (numbers(0)?, numbers(1)?);
                 self.barrier(scope, memory)
             }
+            "whole" => Ok(()),
             "group_vote" => self.vote(instruction, numbers(0)?, numbers(1)? != 0, arguments),
             _ if name.starts_with("group_combine_") => {
                 self.combine(instruction, [numbers(0)?, numbers(1)?, numbers(2)?], arguments)
@@ -453,7 +454,7 @@ impl Lower<'_, '_> {
         Ok(())
     }
 
-    fn built_in_part(&mut self, built_in: BuiltIn, axis: u32) -> ValueId {
+    pub(super) fn built_in_part(&mut self, built_in: BuiltIn, axis: u32) -> ValueId {
         let (variable, ty) = self.output.built_in(built_in, true);
         let vector = self.op_words(Op::Load, ty, vec![variable.word(), 2, 32]);
         let ulong = self.int(64);

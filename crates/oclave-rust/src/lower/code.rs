@@ -27,6 +27,58 @@ impl Block {
     }
 }
 
+/// The places of operands that are ids.
+pub(super) fn ids(op: Op, count: usize) -> Vec<usize> {
+    match op {
+        Op::Load | Op::CompositeExtract | Op::Line => vec![0],
+        Op::ImageSampleExplicitLod => [0, 1].into_iter().chain(3..count).collect(),
+        Op::Store | Op::CompositeInsert => vec![0, 1],
+        Op::CopyMemorySized => vec![0, 1, 2],
+        Op::ExtInst => std::iter::once(0).chain(2..count).collect(),
+        Op::Switch => [0, 1].into_iter().chain((3..count).step_by(2)).collect(),
+        Op::GroupIAdd
+        | Op::GroupFAdd
+        | Op::GroupFMin
+        | Op::GroupUMin
+        | Op::GroupSMin
+        | Op::GroupFMax
+        | Op::GroupUMax
+        | Op::GroupSMax => vec![0, 2],
+        Op::Variable => Vec::new(),
+        _ => (0..count).collect(),
+    }
+}
+
+/// The labels that a block may go to.
+pub(super) fn targets(block: &Block) -> Vec<u32> {
+    let Some(end) = &block.end else { return Vec::new() };
+    let words = end.operands.iter().copied();
+    match end.op {
+        Op::Branch => words.collect(),
+        Op::BranchConditional => words.skip(1).take(2).collect(),
+        Op::Switch => words.skip(1).step_by(2).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// An instruction without a result.
+pub(super) fn effect(op: Op, operands: &[u32]) -> Inst {
+    Inst { op, result: None, operands: operands.to_vec() }
+}
+
+/// Replaces ids that operands use.
+pub(super) fn rename(blocks: &mut [Block], of: &HashMap<u32, ValueId>) {
+    for block in blocks {
+        for inst in block.phis.iter_mut().chain(&mut block.code).chain(&mut block.end) {
+            for place in ids(inst.op, inst.operands.len()) {
+                if let Some(word) = inst.operands.get_mut(place) {
+                    *word = of.get(word).map_or(*word, |id| id.word());
+                }
+            }
+        }
+    }
+}
+
 /// Whether an instruction may go if nobody uses its result.
 fn may_go(inst: &Inst) -> bool {
     is_pure(inst.op)

@@ -81,7 +81,7 @@ pub(super) struct Lower<'a, 'p> {
     /// The parameters of a kernel; `None` for other functions.
     pub(super) arguments: Option<&'a [Argument]>,
     pub(super) values: HashMap<Local, Rc<[ValueId]>>,
-    variables: Vec<Inst>,
+    pub(super) variables: Vec<Inst>,
     pub(super) blocks: Vec<Block>,
     /// Blocks that end because of a panic.
     pub(super) panic_exits: HashSet<usize>,
@@ -175,7 +175,15 @@ impl<'a, 'p> Lower<'a, 'p> {
             first.code.splice(0..0, prologue);
         }
         if self.arguments.is_some() {
+            let unchecked = self.unchecked();
+            if self.waits() {
+                let blocks = std::mem::take(&mut self.blocks);
+                self.blocks = self.with_own_addresses(blocks);
+            }
             self.meet();
+            if let Some(unchecked) = unchecked {
+                self.choose(unchecked);
+            }
         }
         let panics = self.note.is_some() && self.arguments.is_none();
         let mut all: Vec<(TypeId, ValueId)> = parameters;

@@ -1,5 +1,6 @@
 //! From functions of LLVM IR to functions of SPIR-V.
 
+mod addresses;
 mod barriers;
 mod calls;
 mod code;
@@ -14,13 +15,15 @@ mod library;
 mod memory;
 pub(crate) mod panics;
 mod print;
+mod ranges;
 mod types;
+mod versions;
 
 use std::collections::HashMap;
 use std::rc::Rc;
 
 use oclave_spirv::{
-    Builder, BuiltIn, Capability, Code, Decoration, ExecutionMode, ExecutionModel,
+    Builder, BuiltIn, Capability, Code, Decoration, ExecutionMode, ExecutionModel, FunctionControl,
     FunctionParameterAttribute, LinkageType, Op, Section, StorageClass, TypeId, ValueId, Version,
 };
 
@@ -82,6 +85,8 @@ struct Output<'p> {
     panics: Panics,
     /// The name of the kernel that is being lowered.
     kernel: String,
+    /// The size of work-groups that it demands.
+    group: Option<[u32; 3]>,
     /// Functions of other languages.
     foreign: &'p [ForeignFunction],
     /// Functions whose addresses are taken, by number. Calls through pointers compare these.
@@ -111,6 +116,7 @@ pub(crate) fn lower(program: &Program, kernels: &[Kernel], variables: Surroundin
         helpers: HashMap::new(),
         panics: Panics::default(),
         kernel: String::new(),
+        group: None,
         foreign: variables.foreign,
         functions: HashMap::new(),
         exported: Vec::new(),
@@ -138,6 +144,7 @@ impl Output<'_> {
             return Err(Error::Link(format!("the kernel `{}` has no body", kernel.name)));
         };
         self.kernel.clone_from(&kernel.name);
+        self.group = kernel.work_group_size;
         let mut arguments = Vec::new();
         for parameter in &kernel.parameters {
             let id = self.builder.value();
@@ -195,7 +202,7 @@ impl Output<'_> {
         let void = self.builder.void_type();
         let parameters: Vec<(TypeId, ValueId)> = arguments.iter().map(|a| (a.ty, a.id)).collect();
         let interface: Vec<ValueId> = Vec::new();
-        self.add_function(id, void, &parameters, lowered.code);
+        self.add_function(id, FunctionControl::NONE, void, &parameters, lowered.code);
         self.builder.entry_point(ExecutionModel::Kernel, id, &kernel.name, &interface);
         if let Some([x, y, z]) = kernel.work_group_size {
             self.builder.execution_mode(id, ExecutionMode::LocalSize, &[x, y, z]);
@@ -275,17 +282,25 @@ impl Output<'_> {
         // Drivers take functions of one name for one function.
         let name = format!("{}.{}", crate::demangle::path(&copy.symbol.name), self.emitted.len());
         self.builder.name(id, &name);
-        self.add_function(id, lowered.returns, &lowered.parameters, lowered.code);
-        let emitted = Emitted { id, panics: lowered.panics };
+        let function::Lowered { returns, parameters, code, panics } = lowered;
+        self.add_function(id, FunctionControl::NONE, returns, &parameters, code);
+        let emitted = Emitted { id, panics };
         self.emitted.insert(copy.clone(), emitted.clone());
         Ok(emitted)
     }
 
-    fn add_function(&mut self, id: ValueId, returns: TypeId, parameters: &[(TypeId, ValueId)], body: Code) {
+    fn add_function(
+        &mut self,
+        id: ValueId,
+        control: FunctionControl,
+        returns: TypeId,
+        parameters: &[(TypeId, ValueId)],
+        body: Code,
+    ) {
         let types: Vec<TypeId> = parameters.iter().map(|(ty, _)| *ty).collect();
         let ty = self.builder.function_type(returns, &types);
         let mut code = Code::new();
-        code.push(Op::Function, &[returns.word(), id.word(), 0, ty.word()]);
+        code.push(Op::Function, &[returns.word(), id.word(), control.bits(), ty.word()]);
         for (ty, parameter) in parameters {
             code.push(Op::FunctionParameter, &[ty.word(), parameter.word()]);
         }

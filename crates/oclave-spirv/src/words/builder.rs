@@ -60,6 +60,10 @@ pub struct Builder {
     sections: [Code; Section::COUNT],
     /// Opcode and operands without the result → result.
     interned: HashMap<Vec<u32>, u32>,
+    /// What values are decorated with: decoration and literals.
+    decorations: HashMap<ValueId, Vec<Vec<u32>>>,
+    /// Integer constants → their values.
+    integers: HashMap<u32, u64>,
     once: HashMap<Vec<u32>, ()>,
 }
 
@@ -71,6 +75,8 @@ impl Builder {
             bound: 1,
             sections: Default::default(),
             interned: HashMap::new(),
+            decorations: HashMap::new(),
+            integers: HashMap::new(),
             once: HashMap::new(),
         };
         for capability in [Capability::Addresses, Capability::Linkage, Capability::Kernel, Capability::Int64]
@@ -173,8 +179,21 @@ impl Builder {
 
     /// Decorates a value.
     pub fn decorate(&mut self, id: ValueId, decoration: Decoration, literals: &[u32]) {
-        let operands = [&[id.0, decoration as u32], literals].concat();
-        self.push_in(Section::Annotations, Op::Decorate, &operands);
+        self.decorate_words(id, [&[decoration as u32], literals].concat());
+    }
+
+    fn decorate_words(&mut self, id: ValueId, words: Vec<u32>) {
+        self.push_in(Section::Annotations, Op::Decorate, &[&[id.0], &words[..]].concat());
+        self.decorations.entry(id).or_default().push(words);
+    }
+
+    /// A new id for a value that is decorated as another one is.
+    pub fn value_like(&mut self, other: ValueId) -> ValueId {
+        let id = self.value();
+        for words in self.decorations.get(&other).cloned().unwrap_or_default() {
+            self.decorate_words(id, words);
+        }
+        id
     }
 
     /// Gives a value a linkage name.
@@ -304,13 +323,23 @@ impl Builder {
     /// An integer constant of 8, 16, 32 or 64 bits.
     pub fn int_constant(&mut self, width: u32, value: u64) -> ValueId {
         let ty = self.int_type(width);
-        let low = value as u32;
-        match width {
-            64 => self.constant(Op::Constant, ty, &[low, (value >> 32) as u32]),
-            8 => self.constant(Op::Constant, ty, &[low & 0xff]),
-            16 => self.constant(Op::Constant, ty, &[low & 0xffff]),
-            _ => self.constant(Op::Constant, ty, &[low]),
-        }
+        let value = value & u64::MAX.checked_shr(64_u32.saturating_sub(width)).unwrap_or(0);
+        let words = [value as u32, (value >> 32) as u32];
+        let words = if width == 64 { &words[..] } else { &words[..1] };
+        let id = self.constant(Op::Constant, ty, words);
+        self.integers.insert(id.0, value);
+        id
+    }
+
+    /// The value of an integer constant, by its id.
+    pub fn integer(&self, id: u32) -> Option<u64> {
+        self.integers.get(&id).copied()
+    }
+
+    /// The width of an integer type.
+    pub fn int_width(&self, ty: TypeId) -> Option<u32> {
+        let of = |width: &u32| self.interned.get(&[Op::TypeInt as u32, *width, 0][..]) == Some(&ty.0);
+        [8, 16, 32, 64].into_iter().find(of)
     }
 
     /// A floating-point constant of 16, 32 or 64 bits, by its bits.
@@ -374,6 +403,15 @@ impl Builder {
         self.decorate(variable, Decoration::Constant, &[]);
         self.interned.insert(key, variable.0);
         variable
+    }
+
+    /// Which built-in value a variable has, by its id.
+    pub fn built_in_of(&self, variable: u32) -> Option<BuiltIn> {
+        let of = |(key, id): (&Vec<u32>, &u32)| match key.as_slice() {
+            [u32::MAX, what] if *id == variable => BuiltIn::from_u32(*what),
+            _ => None,
+        };
+        self.interned.iter().find_map(of)
     }
 
     /// Adds a whole function, `OpFunction` to `OpFunctionEnd`.
