@@ -60,11 +60,10 @@ impl Changes {
         uniformity: &Uniformity<'_, '_>,
         flows: &[Flow<'_>],
         choosing: &BTreeSet<u32>,
-        joins: BTreeSet<u32>,
         target: &Target,
     ) -> Self {
         let implicit_barriers = ImplicitBarriers::of(target.faults);
-        let mut changes = Self { behind: joins, ..Self::default() };
+        let mut changes = Self::default();
         let single = single_kernels(definitions.module());
         // Groups of 1 × n are not run from lists.
         let interpreters = interpreters(definitions.module());
@@ -209,7 +208,7 @@ impl Changes {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.ends.is_empty() && self.entries.is_empty() && self.before.is_empty() && self.behind.is_empty()
+        self.ends.is_empty() && self.entries.is_empty() && self.before.is_empty()
     }
 
     pub(super) fn apply(&self, definitions: &Definitions<'_>, target: &Target) -> Result<Module> {
