@@ -120,28 +120,19 @@ impl Lower<'_, '_> {
     /// Writes a new first block, which chooses the version.
     ///
     /// The checked version is a function of its own: what it costs does not keep compilers from calculating several
-    /// work-items of the other at once. If they have barriers, both are functions, so that the kernel is nothing but a
-    /// choice. Passes against faults of drivers know that form.
+    /// work-items of the other at once.
     pub(super) fn choose(&mut self, unchecked: Unchecked) {
         let mut versions = unchecked.blocks;
-        let checked = std::mem::take(&mut self.blocks);
-        let waits = versions.iter().any(|block| block.code.iter().any(|inst| inst.op == Op::ControlBarrier));
-        let control = if waits { FunctionControl::INLINE } else { FunctionControl::DONT_INLINE };
-        let mut checked = self.call_of("checked", control, checked);
-        self.renew_variables(&mut versions);
-        let mut end = Block::new(self.output.builder.value());
-        end.end = Some(effect(Op::Return, &[]));
-        let to_end = Some(effect(Op::Branch, &[end.label.word()]));
-        checked.end.clone_from(&to_end);
-        if waits {
-            let mut unchecked = self.call_of("unchecked", control, versions);
-            unchecked.end = to_end;
-            versions = vec![unchecked];
-            self.variables.clear();
+        if unchecked.conditions.is_empty() {
+            self.blocks = versions;
+            return;
         }
         let Some(first) = versions.first().map(|block| block.label) else { return };
+        let control = if self.waits() { FunctionControl::INLINE } else { FunctionControl::DONT_INLINE };
+        let checked = self.call_of_checked(control);
+        self.renew_variables(&mut versions);
         let checked_label = checked.label;
-        versions.extend([checked, end]);
+        versions.push(checked);
         let label = self.output.builder.value();
         self.begin(label);
         let mut known = HashMap::new();
@@ -165,8 +156,9 @@ impl Lower<'_, '_> {
         self.blocks.append(&mut versions);
     }
 
-    /// Makes a function of blocks, and gives a block that calls it.
-    fn call_of(&mut self, version: &str, control: FunctionControl, mut blocks: Vec<Block>) -> Block {
+    /// Makes a function of the blocks so far, and gives a block that calls it.
+    fn call_of_checked(&mut self, control: FunctionControl) -> Block {
+        let mut blocks = std::mem::take(&mut self.blocks);
         let arguments: Vec<(TypeId, ValueId)> =
             self.arguments.into_iter().flatten().map(|argument| (argument.ty, argument.id)).collect();
         let parameters: Vec<(TypeId, ValueId)> =
@@ -176,7 +168,7 @@ impl Lower<'_, '_> {
         rename(&mut blocks, &of);
         let code = assemble(&self.variables, &blocks);
         let (void, function) = (self.output.builder.void_type(), self.output.builder.value());
-        let name = format!("{}.{version}", self.output.kernel);
+        let name = format!("{}.checked", self.output.kernel);
         self.output.builder.name(function, &name);
         self.output.add_function(function, control, void, &parameters, code);
         let mut block = Block::new(self.output.builder.value());
@@ -184,6 +176,7 @@ impl Lower<'_, '_> {
         operands.extend(arguments.iter().map(|(_, id)| id.word()));
         let result = Some((void, self.output.builder.value()));
         block.code.push(Inst { op: Op::FunctionCall, result, operands });
+        block.end = Some(effect(Op::Return, &[]));
         block
     }
 
