@@ -87,8 +87,8 @@ pub(crate) mod device {
     }
 
     /// Keeps the code before a barrier together with it. rustc does not know that a barrier must not be copied into
-    /// branches, but it copies only what costs little. These calls cost more than any of its limits, and are nothing on
-    /// the device.
+    /// branches. It copies only what costs little, and these calls cost more than any of its limits. On the device they
+    /// are nothing.
     #[inline(always)]
     pub(crate) fn keep_whole() {
         whole(0, 0, 0, 0, 0, 0, 0);

@@ -16,7 +16,7 @@ use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use oclave_spirv::{Op, StorageClass, TypeId, ValueId};
 
 use super::calls::WORK_GROUP;
-use super::code::{Block, Inst, effect, ids, rename, targets};
+use super::code::{Block, Inst, combines_group, effect, ids, rename, targets};
 use super::function::Lower;
 
 /// Memory operands: aligned to a number of bytes.
@@ -25,20 +25,7 @@ const ALIGNED: u32 = 2;
 const SEMANTICS: u64 = 0x310;
 
 fn is_group_function(op: Op) -> bool {
-    matches!(
-        op,
-        Op::GroupAll
-            | Op::GroupAny
-            | Op::GroupBroadcast
-            | Op::GroupIAdd
-            | Op::GroupFAdd
-            | Op::GroupFMin
-            | Op::GroupUMin
-            | Op::GroupSMin
-            | Op::GroupFMax
-            | Op::GroupUMax
-            | Op::GroupSMax
-    )
+    matches!(op, Op::GroupAll | Op::GroupAny | Op::GroupBroadcast) || combines_group(op)
 }
 
 fn waits(inst: &Inst, work_group: u32) -> bool {

@@ -36,17 +36,25 @@ pub(super) fn ids(op: Op, count: usize) -> Vec<usize> {
         Op::CopyMemorySized => vec![0, 1, 2],
         Op::ExtInst => std::iter::once(0).chain(2..count).collect(),
         Op::Switch => [0, 1].into_iter().chain((3..count).step_by(2)).collect(),
-        Op::GroupIAdd
-        | Op::GroupFAdd
-        | Op::GroupFMin
-        | Op::GroupUMin
-        | Op::GroupSMin
-        | Op::GroupFMax
-        | Op::GroupUMax
-        | Op::GroupSMax => vec![0, 2],
+        _ if combines_group(op) => vec![0, 2],
         Op::Variable => Vec::new(),
         _ => (0..count).collect(),
     }
+}
+
+/// Whether an instruction combines the values of a group. Its second operand says which part it combines.
+pub(super) fn combines_group(op: Op) -> bool {
+    matches!(
+        op,
+        Op::GroupIAdd
+            | Op::GroupFAdd
+            | Op::GroupFMin
+            | Op::GroupUMin
+            | Op::GroupSMin
+            | Op::GroupFMax
+            | Op::GroupUMax
+            | Op::GroupSMax
+    )
 }
 
 /// The labels that a block may go to.

@@ -1,8 +1,8 @@
 //! A second version of kernels, without checks.
 //!
 //! Compilers for CPUs calculate several work-items at once, but not where one of them may panic. In kernels with barriers,
-//! each panic goes on to a barrier. So a kernel asks once, when it starts, whether none of its checks can fail in this launch:
-//! by the lengths of its slices, its other arguments, and the range. If so, it runs a copy without them.
+//! each panic goes on to a barrier. So a kernel asks once, when it starts, whether none of its checks can fail in this launch.
+//! The lengths of its slices, its other arguments, and the range tell it. Then it runs a copy without checks.
 
 use std::collections::{HashMap, HashSet};
 

@@ -64,6 +64,8 @@ pub struct Builder {
     decorations: HashMap<ValueId, Vec<Vec<u32>>>,
     /// Integer constants → their values.
     integers: HashMap<u32, u64>,
+    /// Variables of built-in values.
+    built_ins: HashMap<u32, BuiltIn>,
     once: HashMap<Vec<u32>, ()>,
 }
 
@@ -77,6 +79,7 @@ impl Builder {
             interned: HashMap::new(),
             decorations: HashMap::new(),
             integers: HashMap::new(),
+            built_ins: HashMap::new(),
             once: HashMap::new(),
         };
         for capability in [Capability::Addresses, Capability::Linkage, Capability::Kernel, Capability::Int64]
@@ -402,16 +405,13 @@ impl Builder {
         self.decorate(variable, Decoration::BuiltIn, &[what as u32]);
         self.decorate(variable, Decoration::Constant, &[]);
         self.interned.insert(key, variable.0);
+        self.built_ins.insert(variable.0, what);
         variable
     }
 
     /// Which built-in value a variable has, by its id.
     pub fn built_in_of(&self, variable: u32) -> Option<BuiltIn> {
-        let of = |(key, id): (&Vec<u32>, &u32)| match key.as_slice() {
-            [u32::MAX, what] if *id == variable => BuiltIn::from_u32(*what),
-            _ => None,
-        };
-        self.interned.iter().find_map(of)
+        self.built_ins.get(&variable).copied()
     }
 
     /// Adds a whole function, `OpFunction` to `OpFunctionEnd`.
