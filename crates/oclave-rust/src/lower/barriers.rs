@@ -570,7 +570,7 @@ fn reachable(edges: &[Vec<usize>], starts: &[usize], without: usize) -> HashSet<
 }
 
 /// A block and those that can be reached from it.
-fn reachable_from(edges: &[Vec<usize>], start: usize) -> HashSet<usize> {
+pub(super) fn reachable_from(edges: &[Vec<usize>], start: usize) -> HashSet<usize> {
     let (mut open, mut seen) = (vec![start], HashSet::new());
     while let Some(at) = open.pop() {
         if seen.insert(at) {

@@ -9,7 +9,8 @@ use std::rc::Rc;
 use oclave_spirv::analysis::control_flow::Tree;
 use oclave_spirv::{Builder, BuiltIn, Op, TypeId, ValueId};
 
-use super::code::{Block, Inst, targets};
+use super::code::{Block, Inst};
+use super::function::mask;
 use super::library;
 
 /// A number that is known when the kernel starts, the same in all work-items of a work-group.
@@ -130,6 +131,13 @@ struct Range {
     high: Bound,
 }
 
+impl Range {
+    /// What either of two values is.
+    fn or(&self, other: &Self) -> Self {
+        Self { low: min(&self.low, &other.low), high: max(&self.high, &other.high) }
+    }
+}
+
 /// What a branch tells of two values.
 #[derive(Debug, Clone, Copy)]
 enum Fact {
@@ -176,13 +184,8 @@ impl<'b> Ranges<'b> {
         blocks: &'b [Block],
         arguments: HashMap<u32, (ValueId, TypeId)>,
         group: Option<[u32; 3]>,
+        (index, after): (HashMap<u32, usize>, &[Vec<usize>]),
     ) -> Self {
-        let index: HashMap<u32, usize> =
-            blocks.iter().enumerate().map(|(at, block)| (block.label.word(), at)).collect();
-        let after: Vec<Vec<usize>> = blocks
-            .iter()
-            .map(|block| targets(block).iter().filter_map(|label| index.get(label).copied()).collect())
-            .collect();
         let mut before = vec![Vec::new(); blocks.len()];
         for (from, after) in after.iter().enumerate() {
             for to in after {
@@ -204,7 +207,7 @@ impl<'b> Ranges<'b> {
             group,
             defined,
             index,
-            tree: Tree::new(&after, 0),
+            tree: Tree::new(after, 0),
             before,
             facts: HashMap::new(),
             visited: HashSet::new(),
@@ -251,7 +254,7 @@ impl<'b> Ranges<'b> {
         let (a, b) = match fact {
             Fact::Less(a, b) | Fact::AtMost(a, b) | Fact::Equal(a, b) | Fact::Unequal(a, b) => (a, b),
         };
-        let (left, right) = (self.range(a, at, DEPTH), self.range(b, at, DEPTH));
+        let (left, right) = self.both(a, b, at, DEPTH);
         match fact {
             Fact::Less(..) => self.less(&left.high, &right.low),
             Fact::AtMost(..) => self.at_most(&left.high, &right.low),
@@ -366,6 +369,10 @@ impl<'b> Ranges<'b> {
         self.closer(id, base, width, at, depth.saturating_sub(4))
     }
 
+    fn both(&mut self, a: u32, b: u32, at: At, depth: u32) -> (Range, Range) {
+        (self.range(a, at, depth), self.range(b, at, depth))
+    }
+
     /// Brings bounds closer by the facts of a place.
     fn closer(&mut self, id: u32, base: Range, width: u32, at: At, depth: u32) -> Range {
         let Range { mut low, mut high } = base;
@@ -445,7 +452,7 @@ impl<'b> Ranges<'b> {
     fn sum(&mut self, inst: &Inst, at: At, depth: u32) -> Option<Range> {
         let [a, b] = *inst.operands.as_slice() else { return None };
         let width = self.width(inst.result?.1.word());
-        let (a, b) = (self.range(a, at, depth), self.range(b, at, depth));
+        let (a, b) = self.both(a, b, at, depth);
         let range = Range { low: add(&a.low, &b.low)?, high: add(&a.high, &b.high)? };
         self.fits(&range.high, width).then_some(range)
     }
@@ -478,11 +485,11 @@ impl<'b> Ranges<'b> {
                 self.sum(inst, at, depth)
             }
             (Op::ISub, [a, b]) => {
-                let (a, b) = (self.range(*a, at, depth), self.range(*b, at, depth));
+                let (a, b) = self.both(*a, *b, at, depth);
                 self.difference(&a, &b)
             }
             (Op::IMul, [a, b]) => {
-                let (a, b) = (self.range(*a, at, depth), self.range(*b, at, depth));
+                let (a, b) = self.both(*a, *b, at, depth);
                 self.product(&a, &b, width)
             }
             (Op::ShiftLeftLogical, [a, by]) => {
@@ -500,7 +507,7 @@ impl<'b> Ranges<'b> {
                 Some(Range { low: div(&a.low, &divisor)?, high: div(&a.high, &divisor)? })
             }
             (Op::UDiv, [a, b]) => {
-                let (a, b) = (self.range(*a, at, depth), self.range(*b, at, depth));
+                let (a, b) = self.both(*a, *b, at, depth);
                 // The divisor is at least 1: rustc checks it, or knows it.
                 let divisor = if value_of(&b.low) == Some(0) { number(1) } else { b.low };
                 Some(Range { low: zero(), high: div(&a.high, &divisor)? })
@@ -523,7 +530,7 @@ impl<'b> Ranges<'b> {
                 Some(Range { low: zero(), high })
             }
             (Op::BitwiseOr | Op::BitwiseXor, [a, b]) => {
-                let (a, b) = (self.range(*a, at, depth), self.range(*b, at, depth));
+                let (a, b) = self.both(*a, *b, at, depth);
                 let high = add(&a.high, &b.high)?;
                 let low = if inst.op == Op::BitwiseOr { max(&a.low, &b.low) } else { zero() };
                 self.fits(&high, width).then_some(Range { low, high })
@@ -538,24 +545,24 @@ impl<'b> Ranges<'b> {
                 (self.at_most(&a.high, &number(mask(own) / 2)) && self.fits(&a.high, width)).then_some(a)
             }
             (Op::Select, [_, a, b]) => {
-                let (a, b) = (self.range(*a, at, depth), self.range(*b, at, depth));
-                Some(Range { low: min(&a.low, &b.low), high: max(&a.high, &b.high) })
+                let (a, b) = self.both(*a, *b, at, depth);
+                Some(a.or(&b))
             }
             (Op::CompositeExtract, [vector, axis]) => self.built_in(*vector, *axis),
             (Op::ExtInst, [_, function, rest @ ..]) => match (*function, rest) {
                 (library::U_MIN, [a, b]) => {
-                    let (a, b) = (self.range(*a, at, depth), self.range(*b, at, depth));
+                    let (a, b) = self.both(*a, *b, at, depth);
                     Some(Range { low: min(&a.low, &b.low), high: min(&a.high, &b.high) })
                 }
                 (library::U_MAX, [a, b]) => {
-                    let (a, b) = (self.range(*a, at, depth), self.range(*b, at, depth));
+                    let (a, b) = self.both(*a, *b, at, depth);
                     Some(Range { low: max(&a.low, &b.low), high: max(&a.high, &b.high) })
                 }
                 (library::U_SUB_SAT, [a, _]) => {
                     Some(Range { low: zero(), high: self.range(*a, at, depth).high })
                 }
                 (library::U_MUL_HI, [a, b]) => {
-                    let (a, b) = (self.range(*a, at, depth), self.range(*b, at, depth));
+                    let (a, b) = self.both(*a, *b, at, depth);
                     self.product(&a, &b, width)?;
                     Some(Range { low: zero(), high: zero() })
                 }
@@ -618,12 +625,7 @@ impl<'b> Ranges<'b> {
                 continue;
             }
             let range = self.range(value, At { block: from, to: Some(block) }, depth);
-            first = Some(match first {
-                Some(known) => {
-                    Range { low: min(&known.low, &range.low), high: max(&known.high, &range.high) }
-                }
-                None => range,
-            });
+            first = Some(first.map_or_else(|| range.clone(), |known| known.or(&range)));
         }
         let mut range = first?;
         for (value, latch) in again {
@@ -816,10 +818,6 @@ impl<'b> Ranges<'b> {
             None => true,
         }
     }
-}
-
-fn mask(width: u32) -> u64 {
-    u64::MAX >> 64_u32.saturating_sub(width)
 }
 
 fn full(width: u32) -> Range {

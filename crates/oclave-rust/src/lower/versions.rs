@@ -8,6 +8,7 @@ use std::collections::{HashMap, HashSet};
 
 use oclave_spirv::{FunctionControl, Op, TypeId, ValueId};
 
+use super::barriers::reachable_from;
 use super::code::{Block, Inst, assemble, effect, rename, targets};
 use super::function::Lower;
 use super::ranges::{AtMost, Bound, Known, Ranges};
@@ -39,13 +40,21 @@ impl Lower<'_, '_> {
             argument.pointee.is_none() && self.output.builder.int_width(argument.ty).is_some()
         });
         let arguments = arguments.map(|argument| (argument.id.word(), (argument.id, argument.ty))).collect();
-        let mut ranges = Ranges::new(&self.output.builder, &self.blocks, arguments, self.output.group);
+        let mut ranges = Ranges::new(
+            &self.output.builder,
+            &self.blocks,
+            arguments,
+            self.output.group,
+            (index.clone(), &edges),
+        );
         let mut conditions: Vec<AtMost> = Vec::new();
         // Block → where it goes if its check passes.
         let mut passed: HashMap<usize, u32> = HashMap::new();
         for (at, block) in self.blocks.iter().enumerate().filter(|(at, _)| lives.contains(at)) {
             let to = edges.get(at)?;
-            if to.iter().all(|to| lives.contains(to) || self.never_panics(&edges, *to)) {
+            let is_safe =
+                |to: &usize| lives.contains(to) || reachable_from(&edges, *to).is_disjoint(&self.panic_exits);
+            if to.iter().all(is_safe) {
                 continue;
             }
             let end = block.end.as_ref()?;
@@ -68,19 +77,6 @@ impl Lower<'_, '_> {
         }
         let (blocks, _) = self.copies(blocks);
         Some(Unchecked { blocks, conditions })
-    }
-
-    fn never_panics(&self, edges: &[Vec<usize>], block: usize) -> bool {
-        let (mut open, mut seen) = (vec![block], HashSet::new());
-        while let Some(at) = open.pop() {
-            if self.panic_exits.contains(&at) {
-                return false;
-            }
-            if seen.insert(at) {
-                open.extend(edges.get(at).into_iter().flatten());
-            }
-        }
-        true
     }
 
     /// The blocks that are reached if checks pass.
