@@ -175,7 +175,7 @@ impl DeferredCommand {
             }
         }
         let held = Arc::clone(self);
-        runtime::when_ended(event, move |outcome| {
+        self.promise.when_ended(event, move |outcome| {
             held.met(outcome.err().as_ref().and_then(|error| tie.failure(error)))
         });
     }
@@ -203,7 +203,8 @@ impl DeferredCommand {
             (Some(failure), _) => self.fail(work, failure),
             (None, PreparedCommand::HostTask(_)) => {
                 let submitted = Instant::now();
-                runtime::spawn(move || self.run_task(work, submitted));
+                let promise = Arc::clone(&self.promise);
+                promise.spawn(move || self.run_task(work, submitted));
             }
             (None, PreparedCommand::Control(control)) => {
                 let control = Arc::clone(control);
@@ -229,11 +230,11 @@ impl DeferredCommand {
             *self.lock() = Some(work);
             for event in before {
                 let held = Arc::clone(&self);
-                runtime::when_ended(&event, move |_| held.met(None));
+                self.promise.when_ended(&event, move |_| held.met(None));
             }
             return;
         }
-        if matches!(work.prepared, PreparedCommand::GraphEnd) {
+        if matches!(work.prepared, PreparedCommand::GraphEnd | PreparedCommand::LastPart(_)) {
             // The parts failed on a queue that nobody waits for.
             work.queue.order().failed(&failure);
         }
@@ -264,7 +265,7 @@ impl DeferredCommand {
             PreparedCommand::HostTask(task) => self.promise.as_task(|| task.run(work.queue.context())),
             _ => Ok(()),
         };
-        runtime::stop_if_exiting();
+        runtime::back_from_task();
         self.end_task(work, [submitted, started], outcome);
     }
 
@@ -273,7 +274,8 @@ impl DeferredCommand {
         let _entered = work.session.as_ref().map(hook::Session::enter);
         let started = Instant::now();
         self.promise.runs();
-        control.start(Box::new(move |outcome| self.end_task(work, [started; 2], outcome)));
+        let promise = Arc::clone(&self.promise);
+        control.start(promise, Box::new(move |outcome| self.end_task(work, [started; 2], outcome)));
     }
 
     fn end_task(&self, work: Work, [submitted, started]: [Instant; 2], outcome: Result<()>) {

@@ -18,6 +18,7 @@ use crate::driver::hook;
 use crate::driver::host::HostSink;
 use crate::driver::sync::Mutex;
 use crate::driver::usm::Allocation;
+use crate::event::Promise;
 use crate::graph::tune::flow::{Flow, FlowNode, FlowTree, too_long};
 use crate::memory::{Block, HostTarget};
 use crate::{Error, ErrorKind, Event, Queue, Result};
@@ -257,22 +258,30 @@ impl Ticket {
     /// Puts it on a queue, after an event. Gives the events of its partitions to `events`.
     fn submit(&self, lane: &Queue, after: Option<&Event>, events: &mut Vec<Event>) -> Result<()> {
         let begin: Vec<Event> = after.into_iter().cloned().collect();
-        self.graph.put_parts_by(lane, (&begin, &[]), None, events, |index| {
-            let part = match self.parts.get(index) {
-                Some(TicketPart::Device(Some(number))) => {
-                    let graph = Arc::clone(self.graph.inner()) as Arc<dyn GraphCommand>;
-                    PreparedCommand::Part(GraphPart::again(graph, index, *number))
-                }
-                Some(TicketPart::Device(None)) => PreparedCommand::Part(self.graph.submitted_part(index)?),
-                Some(TicketPart::Host(task)) => PreparedCommand::HostTask(task.clone()),
-                Some(TicketPart::Control(run)) => {
-                    PreparedCommand::Control(Arc::clone(run) as Arc<dyn RunControl>)
-                }
-                Some(TicketPart::Short(tasks)) => tasks.launch(),
-                None => PreparedCommand::Empty,
-            };
-            Ok((part, None))
-        })
+        self.graph.put_parts_by(
+            |_| lane,
+            (&begin, &[]),
+            None,
+            events,
+            |index| {
+                let part = match self.parts.get(index) {
+                    Some(TicketPart::Device(Some(number))) => {
+                        let graph = Arc::clone(self.graph.inner()) as Arc<dyn GraphCommand>;
+                        PreparedCommand::Part(GraphPart::again(graph, index, *number))
+                    }
+                    Some(TicketPart::Device(None)) => {
+                        PreparedCommand::Part(self.graph.submitted_part(index)?)
+                    }
+                    Some(TicketPart::Host(task)) => PreparedCommand::HostTask(task.clone()),
+                    Some(TicketPart::Control(run)) => {
+                        PreparedCommand::Control(Arc::clone(run) as Arc<dyn RunControl>)
+                    }
+                    Some(TicketPart::Short(tasks)) => tasks.launch(),
+                    None => PreparedCommand::Empty,
+                };
+                Ok((part, None))
+            },
+        )
     }
 }
 
@@ -286,7 +295,7 @@ impl Drop for Ticket {
 }
 
 impl RunControl for ControlRun {
-    fn start(self: Arc<Self>, then: Then) {
+    fn start(self: Arc<Self>, own: Arc<Promise>, then: Then) {
         let context = self.owner.context();
         let lane = match context.take_queue(self.owner.device(), self.owner.lane_properties()) {
             Ok(lane) => Queue::around(context.clone(), lane),
@@ -295,7 +304,18 @@ impl RunControl for ControlRun {
         let value = Vec::new();
         let stage = Stage::Begin;
         let session = hook::session();
-        Box::new(Machine { run: self, lane, stage, value, target: None, then, session }).advance(None);
+        Box::new(Machine {
+            run: self,
+            own,
+            lane,
+            stage,
+            others: Vec::new(),
+            value,
+            target: None,
+            then,
+            session,
+        })
+        .advance(None);
     }
 
     fn memory(&self) -> &[Arc<Allocation>] {
@@ -313,8 +333,11 @@ impl ControlRun {
 /// A loop or a condition that runs.
 struct Machine {
     run: Arc<ControlRun>,
+    own: Arc<Promise>,
     lane: Queue,
     stage: Stage,
+    /// What ends before that which it waits for.
+    others: Vec<Event>,
     /// What was read last.
     value: Vec<u8>,
     target: Option<(HostTarget<u8>, HostSink)>,
@@ -339,6 +362,8 @@ enum Stage {
 enum Next {
     /// It goes on when these have ended.
     Wait(Vec<Event>),
+    /// It goes on when the last of these has ended, which comes after the others.
+    WaitForLast(Vec<Event>),
     Done,
 }
 
@@ -350,17 +375,31 @@ impl Machine {
         let _entered = session.as_ref().map(hook::Session::enter);
         self.session = hook::session();
         loop {
+            let others = std::mem::take(&mut self.others);
             if let Some(error) = failure.take() {
+                // What the others failed with comes first, and they end before this does.
+                if !others.is_empty() {
+                    match Gate::new(others.len(), Some((usize::MAX, error))).wait(self, others) {
+                        Some((machine, error)) => (self, failure) = (machine, error),
+                        None => return,
+                    }
+                    continue;
+                }
                 let error = self.run.at(error);
                 return self.end(Err(error));
             }
             let mut events = Vec::new();
-            let events = match self.next(&mut events) {
+            let own = Arc::clone(&self.own);
+            let events = match own.as_loop(|| self.next(&mut events)) {
                 Ok(Next::Done) => return self.end(Ok(())),
                 Ok(Next::Wait(events)) => events,
+                Ok(Next::WaitForLast(events)) => {
+                    self.others = events;
+                    self.others.pop().into_iter().collect()
+                }
                 Err(error) => {
                     // What was put on queues ends before this does.
-                    let gate = Gate::new(events.len(), Some(error));
+                    let gate = Gate::new(events.len(), Some((0, error)));
                     match gate.wait(self, events) {
                         Some((machine, error)) => (self, failure) = (machine, error),
                         None => return,
@@ -402,7 +441,7 @@ impl Machine {
             (Stage::Begin, Decide::Device { from, scalar }) => {
                 self.stage = Stage::Decide(0);
                 self.read(from, *scalar, events)?;
-                Ok(Next::Wait(std::mem::take(events)))
+                Ok(Next::WaitForLast(std::mem::take(events)))
             }
             (Stage::Decide(iterations), Decide::Device { scalar, .. }) => {
                 if let Some((target, _)) = &self.target {
@@ -449,7 +488,7 @@ impl Machine {
                 body.submit(&self.lane, None, events)?;
                 self.stage = Stage::Decide(iterations + 1);
                 self.read(from, *scalar, events)?;
-                Ok(Next::Wait(std::mem::take(events)))
+                Ok(Next::WaitForLast(std::mem::take(events)))
             }
             ControlKind::If | ControlKind::Switch => {
                 let index = match run.kind {
@@ -512,8 +551,8 @@ struct Place {
 }
 
 impl Gate {
-    fn new(events: usize, failure: Option<Error>) -> Arc<Self> {
-        let failure = failure.map(|error| (0, error));
+    /// `failure`: one that is there already, and its number.
+    fn new(events: usize, failure: Option<(usize, Error)>) -> Arc<Self> {
         let place = Mutex::new(Place { machine: None, failure });
         Arc::new(Self { left: AtomicUsize::new(events + 1), place })
     }
@@ -524,10 +563,11 @@ impl Gate {
         machine: Box<Machine>,
         events: Vec<Event>,
     ) -> Option<(Box<Machine>, Option<Error>)> {
+        let own = Arc::clone(&machine.own);
         self.place.lock().machine = Some(machine);
         for (number, event) in events.iter().enumerate() {
             let gate = Arc::clone(self);
-            let over = event.when_over(move |outcome| {
+            let over = event.when_over_for(&own, move |outcome| {
                 if let Some((machine, failure)) = gate.ended(number + 1, outcome.err()) {
                     machine.advance(failure);
                 }
