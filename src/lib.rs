@@ -171,8 +171,9 @@ pub use event::{Event, EventFuture, EventStatus, Profiling};
 pub use graph::{
     Arena, Body, BoundGraph, Detail, DynamicCommandGroup, DynamicParameter, DynamicParameters, DynamicValue,
     ExecutableGraph, ExternalEvent, Finalizer, Graph, GraphAllocation, GraphBuilder, GraphMemory,
-    GraphSource, GraphSupport, Node, NodeBuilder, NodeSource, NodeTimes, NodeType, NotInterpreted,
-    OutsideSource, PartitionInfo, QueueState, RecordingGuard, ReplayStrategy, SegmentInfo, Timeline, Waits,
+    GraphSource, GraphSupport, LoopSpan, LoopTimes, Node, NodeBuilder, NodeSource, NodeTimes, NodeType,
+    NotInterpreted, OutsideSource, PartitionInfo, QueueState, RecordingGuard, ReplayStrategy, SegmentInfo,
+    Timeline, Waits,
 };
 pub use handles::Handles;
 pub use if_device::{NotRun, Ran, if_device, if_host};

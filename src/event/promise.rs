@@ -4,6 +4,7 @@
 //! A promise is *known* when the driver has the command, or when it has ended; *complete* when it
 //! has ended.
 
+use std::any::Any;
 use std::cell::RefCell;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -53,6 +54,8 @@ pub(crate) struct Promise {
     latch: Arc<Lock>,
     /// The loop that the command is part of: it does not end before this has.
     within: Option<Arc<Self>>,
+    /// What else there is to tell of the command, for those who know its type.
+    detail: OnceLock<Arc<dyn Any + Send + Sync>>,
 }
 
 type Lock = Latch<Outcome, Arc<Continuation>>;
@@ -75,6 +78,7 @@ impl Promise {
             running: AtomicBool::new(false),
             latch: Latch::new(),
             within: LOOP.with_borrow(Clone::clone),
+            detail: OnceLock::new(),
         })
     }
 
@@ -89,6 +93,16 @@ impl Promise {
     /// Says that it runs.
     pub(crate) fn runs(&self) {
         self.running.store(true, Ordering::Relaxed);
+    }
+
+    /// Notes what else there is to tell of the command, once, before the outcome.
+    pub(crate) fn set_detail(&self, detail: Arc<dyn Any + Send + Sync>) {
+        let _ = self.detail.set(detail);
+    }
+
+    /// What else there is to tell.
+    pub(crate) fn detail(&self) -> Option<&Arc<dyn Any + Send + Sync>> {
+        self.detail.get()
     }
 
     /// Enters the outcome. [`Promise::notify`] then wakes the waiting threads.

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::handle::ExecutableGraph;
+use super::loops::{LoopNotes, LoopTimes};
 use crate::MakeError as _;
 use crate::command::{
     CommandKind, ControlFlow, ControlKind, ControlValue, GraphCommand, GraphPart, Outside, PreparedCommand,
@@ -19,7 +20,7 @@ use crate::driver::host::HostSink;
 use crate::driver::sync::Mutex;
 use crate::driver::usm::Allocation;
 use crate::event::Promise;
-use crate::graph::tune::flow::{Flow, FlowNode, FlowTree, too_long};
+use crate::graph::tune::flow::{Flow, FlowNode, FlowTree, LoopNode, too_long};
 use crate::memory::{Block, HostTarget};
 use crate::{Error, ErrorKind, Event, Queue, Result};
 
@@ -41,6 +42,8 @@ pub(in crate::graph) struct ControlRun {
     max_iterations: u64,
     /// Whether it is to end before its next iteration.
     cancelled: Arc<AtomicBool>,
+    /// Where it is measured.
+    notes: Option<LoopNotes>,
     memory: Vec<Arc<Allocation>>,
 }
 
@@ -147,6 +150,7 @@ impl ExecutableGraph {
             flow: as_tasks,
             max_iterations: flow.max_iterations,
             cancelled: Arc::clone(cancelled),
+            notes: layout.options.profiling.then(LoopNotes::default),
             memory,
         }))
     }
@@ -310,6 +314,7 @@ impl RunControl for ControlRun {
             lane,
             stage,
             others: Vec::new(),
+            measured: Vec::new(),
             value,
             target: None,
             then,
@@ -324,6 +329,25 @@ impl RunControl for ControlRun {
 }
 
 impl ControlRun {
+    /// Its node, if it is a loop.
+    fn as_loop(&self) -> Option<LoopNode> {
+        let is_loop = matches!(self.kind, ControlKind::While | ControlKind::Repeat);
+        let graph = self.owner.layout().graph;
+        is_loop.then_some(LoopNode { graph, node: self.node, name: self.name })
+    }
+
+    /// How often it ran, and the loops inside of it.
+    fn loops(&self) -> Vec<LoopTimes> {
+        let Some(notes) = &self.notes else { return Vec::new() };
+        let mut all = notes.times(self.as_loop().as_ref());
+        for part in self.bodies.iter().flat_map(|body| &body.parts) {
+            if let TicketPart::Control(run) = part {
+                all.extend(run.loops());
+            }
+        }
+        all
+    }
+
     fn at(&self, error: Error) -> Error {
         let node = format!("{} node {}", self.name, self.node);
         self.owner.at(error.at(node))
@@ -338,6 +362,8 @@ struct Machine {
     stage: Stage,
     /// What ends before that which it waits for.
     others: Vec<Event>,
+    /// The commands of each iteration that runs, or of the launch, where it is measured.
+    measured: Vec<Vec<Event>>,
     /// What was read last.
     value: Vec<u8>,
     target: Option<(HostTarget<u8>, HostSink)>,
@@ -418,7 +444,10 @@ impl Machine {
     }
 
     fn end(self, outcome: Result<()>) {
-        let Self { run, lane, then, .. } = self;
+        let Self { run, own, lane, then, .. } = self;
+        if run.notes.is_some() && outcome.is_ok() {
+            own.set_detail(Arc::new(run.loops()));
+        }
         run.owner.context().put_queue_back(Arc::clone(lane.driver()), None);
         drop((run, lane));
         then(outcome);
@@ -427,6 +456,9 @@ impl Machine {
     /// Puts on the queue what comes next. `events` gets what is there if that fails.
     fn next(&mut self, events: &mut Vec<Event>) -> Result<Next> {
         let run = Arc::clone(&self.run);
+        if let (Some(notes), None) = (&run.notes, &run.flow) {
+            self.measured.drain(..).for_each(|events| notes.ended(1, &events));
+        }
         let is_over = matches!(self.stage, Stage::Last | Stage::Repeat(0));
         if run.cancelled.load(Ordering::Relaxed) && !is_over {
             return Err(Error::new(ErrorKind::Runtime, "the submission was cancelled")
@@ -463,12 +495,21 @@ impl Machine {
     /// Launches tasks, until all is done.
     fn tasks(&mut self, flow: &Arc<Flow>) -> Result<Next> {
         match self.stage {
-            Stage::Tasks if flow.is_done()? => return Ok(Next::Done),
-            Stage::Tasks => {}
+            Stage::Tasks => {
+                let is_done = flow.is_done()?;
+                let launch = self.measured.pop().and_then(|events| events.into_iter().next());
+                if let (Some(notes), Some(launch)) = (&self.run.notes, launch) {
+                    notes.launched(self.run.as_loop().as_ref(), flow.iterations()?, &launch);
+                }
+                if is_done {
+                    return Ok(Next::Done);
+                }
+            }
             _ => flow.begin(),
         }
         self.stage = Stage::Tasks;
         let launched = submit_prepared(&self.lane, flow.launch(), std::iter::empty(), &[])?;
+        self.measures(std::slice::from_ref(&launched));
         Ok(Next::Wait(vec![launched]))
     }
 
@@ -486,6 +527,7 @@ impl Machine {
                     return Ok(Next::Done);
                 };
                 body.submit(&self.lane, None, events)?;
+                self.measures(events);
                 self.stage = Stage::Decide(iterations + 1);
                 self.read(from, *scalar, events)?;
                 Ok(Next::WaitForLast(std::mem::take(events)))
@@ -514,9 +556,17 @@ impl Machine {
             let before = events.pop();
             body.submit(&self.lane, before.as_ref(), events)
                 .inspect_err(|_| events.extend(before.clone()))?;
+            self.measures(events);
         }
         self.stage = Stage::Repeat(left - chunk);
         Ok(Next::Wait(std::mem::take(events)))
+    }
+
+    /// Keeps the commands of an iteration that runs, where it is measured.
+    fn measures(&mut self, events: &[Event]) {
+        if self.run.notes.is_some() {
+            self.measured.push(events.to_vec());
+        }
     }
 
     /// Reads the value, after events.
