@@ -5,11 +5,11 @@
 
 use std::path::Path;
 
-use oclave::images::{D2, Rgba, Sampler, Unorm8};
-use oclave::{
-    Advice, Buffer, Command, Context, Device, DynamicParameter, Error, ErrorKind, Event, Graph, Image,
-    KernelBundle, KernelSource, Local, NdRange, Node, Printed, Queue, Result, UsmSlice,
-};
+use oclave::command::Advice;
+use oclave::graph::{DynamicParameter, Node};
+use oclave::images::{D2, Image, Rgba, Sampler, Unorm8};
+use oclave::kernel::{KernelBundle, KernelSource, Local, NdRange, Printed};
+use oclave::{Buffer, Command, Context, Device, Error, ErrorKind, Event, Graph, Queue, Result, UsmSlice};
 
 mod kernels {
     oclave::include_kernels!("guide");
@@ -55,7 +55,7 @@ fn memory(queue: Queue, context: Context, n: usize, mut data: Vec<f32>, vec: Vec
     Ok(())
 }
 
-fn shared(x: UsmSlice<f32, oclave::usm::Shared>) -> Result<()> {
+fn shared(x: UsmSlice<f32, oclave::memory::usm::Shared>) -> Result<()> {
     x.read()?;
     x.write()?;
     Ok(())
@@ -143,7 +143,7 @@ fn sycl(queue: Queue, x: UsmSlice<f32>, v: Vec<f32>, f: fn()) -> Result<()> {
     let nodes: Vec<Node> = Vec::new();
     graph.finalize()?.update(&nodes)?;
     DynamicParameter::new(&graph, x);
-    oclave::if_device(|| ());
+    oclave::kernel::if_device(|| ()); // in kernels: `oclave::if_device`
     Ok(())
 }
 
