@@ -95,6 +95,8 @@ fn calls(bundle: &KernelBundle, queue: &Queue, x: UsmSlice<f32>, y: UsmSlice<f32
     NdRange::new([n], [64]);
     let call = saxpy(a, &x, &y);
     queue.parallel_for(NdRange::new([1024], [64]), call)?;
+    queue.parallel_for(NdRange::new([n], [64]), saxpy(a, &x, &y))?;
+    queue.parallel_for(1024, saxpy(a, &x, &y))?;
     let call = saxpy(a, &x, &y);
     queue.parallel_for(NdRange::new([n], [64]), call)?;
     Ok(())
@@ -144,6 +146,56 @@ fn sycl(queue: Queue, x: UsmSlice<f32>, v: Vec<f32>, f: fn()) -> Result<()> {
     graph.finalize()?.update(&nodes)?;
     DynamicParameter::new(&graph, x);
     oclave::kernel::if_device(|| ()); // in kernels: `oclave::if_device`
+    Ok(())
+}
+
+mod in_rust {
+    #![allow(unreachable_pub, reason = "kernels are public, as in the page")]
+
+    use std::sync::atomic::AtomicU32;
+
+    use oclave_kernel::{Data, Global, Item, Out, Vec4, device_println, kernel, spec_constant};
+
+    spec_constant! {
+        #[id(0)]
+        pub static BOUND: u32 = 100;
+    }
+
+    #[derive(Clone, Copy, Data)]
+    #[repr(C)]
+    pub struct Constants {
+        scale: f32,
+    }
+
+    #[rustfmt::skip]
+    #[kernel] pub fn f(item: Item<1>) {
+        device_println!("{}", item.global_id()[0]);
+    }
+
+    #[kernel(work_group = [64, 1, 1])]
+    pub fn parameters(
+        item: Item<1>,
+        constants: Constants,
+        x: &[f32],
+        counts: &[AtomicU32],
+        points: &[Vec4<f32>],
+        mut own: Out<f32>,
+        any: Global<f32>,
+    ) {
+        let tile = item.local_array::<f32, 64>();
+        tile.set(item.local_id()[0], constants.scale);
+        item.local_barrier();
+        let x = x[item.group_id()[0] * item.local_size()[0]];
+        *own = item.sub_group().reduce_add(x) + tile.get(0) + BOUND.get() as f32;
+    }
+}
+
+fn graphs_of_others(queue: Queue, x: Vec<f32>) -> Result<()> {
+    oclave_build::Config::new().rust_package("kernels");
+    let (graph, n) = (Graph::from_queue(&queue), x.len());
+    graph.record(&queue)?;
+    let executable = graph.finalize()?;
+    queue.submit_graph(&executable)?;
     Ok(())
 }
 
