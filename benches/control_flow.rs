@@ -25,7 +25,9 @@ use std::ptr::{null, null_mut};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use oclave::{Command, Context, Device, Graph, KernelBundle, Queue, ReplayStrategy};
+use oclave::graph::ReplayStrategy;
+use oclave::kernel::KernelBundle;
+use oclave::{Command, Context, Device, Graph, Queue};
 use opencl_sys::cl_kernel;
 use raw::{Raw, check};
 

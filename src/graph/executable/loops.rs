@@ -3,15 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::Event;
 use crate::driver::sync::Mutex;
+use crate::event::Profiling;
 use crate::graph::tune::flow::LoopNode;
-use crate::{Event, Profiling};
 
 /// Spans that are kept of a loop.
 const MANY: usize = 1000;
 
 /// How often a loop ran in a submission of a graph; in
-/// [`NodeTimes::loops`](crate::NodeTimes::loops).
+/// [`NodeTimes::loops`](crate::graph::NodeTimes::loops).
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct LoopTimes {
