@@ -33,8 +33,8 @@ pub struct LoopTimes {
 pub struct LoopSpan {
     /// How many there were.
     pub iterations: u64,
-    /// From the first start to the last end of their commands, on the device's clock; host tasks are left out. `None`
-    /// if no command ran on the device.
+    /// From the first start to the last end of their commands, on the device's clock. Host tasks are left out. `None` if
+    /// no command ran on the device.
     pub times: Option<Profiling>,
 }
 

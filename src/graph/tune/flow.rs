@@ -588,7 +588,8 @@ impl GraphCommand for Flow {
 
     fn run_part(self: Arc<Self>, _: usize, _: u64, on: RunOn<'_>) -> Result<Event> {
         let sequence = self.sequence.lock();
-        on.queue.run(&sequence, 0..1, on.after, Mode { measure: false, held: on.held })
+        let measure = on.queue.properties().profiling;
+        on.queue.run(&sequence, 0..1, on.after, Mode { measure, held: on.held })
     }
 
     fn end_part(self: Arc<Self>, _: usize) {}

@@ -597,7 +597,7 @@ mod tests {
 
     #[test]
     fn iterations_are_counted_over_all_runs() {
-        let mut record = [0; TaskRecord::WORDS];
+        let mut record = [0_u64; TaskRecord::WORDS];
         let mut begin = |count: u64, more: u64| {
             let unused = record[COUNT as usize];
             record[BEGUN as usize] = record[BEGUN as usize].wrapping_add(count).wrapping_sub(unused);
