@@ -170,6 +170,11 @@ impl Promise {
         TASK.with_borrow(|task| task.iter().for_each(|task| self.comes_after(task)));
     }
 
+    /// Whether this thread runs the closure of a host task.
+    pub(crate) fn is_in_task() -> bool {
+        TASK.with_borrow(Option::is_some)
+    }
+
     /// Runs a host task, the promise of which this is.
     pub(crate) fn as_task<R>(self: &Arc<Self>, run: impl FnOnce() -> R) -> R {
         let outer = TASK.replace(Some(Arc::clone(self)));
@@ -186,8 +191,8 @@ impl Promise {
         outcome
     }
 
-    /// Calls `then` when a command of a driver has ended that this waits for: here and now, on the thread for events, or
-    /// on one that waits for this.
+    /// Calls `then` when a command of a driver has ended that this waits for. That is here and now, on the thread for
+    /// events, or on one that waits for this.
     pub(crate) fn when_ended(&self, event: &driver::Event, then: impl FnOnce(Result<()>) + Send + 'static) {
         // A callback costs more than the question.
         if let Ok(Some(outcome)) = event.outcome() {

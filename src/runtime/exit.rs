@@ -90,7 +90,7 @@ pub(super) fn is_own() -> bool {
 }
 
 /// For a thread of the library that comes back from code of a user.
-pub(super) fn stop_if_exiting() {
+pub(crate) fn stop_if_exiting() {
     if is_exiting() && IS_ACTIVE.get() {
         ACTIVE.fetch_sub(1, Ordering::SeqCst);
         stop();

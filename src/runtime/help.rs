@@ -83,15 +83,14 @@ pub(crate) fn is_waking() -> bool {
     IS_WAKING.get()
 }
 
-/// For a thread that comes back from the code of a host task.
-pub(crate) fn back_from_task() {
-    exit::stop_if_exiting();
+/// For a thread that has run a host task, whose closure is gone.
+pub(crate) fn takes_steps() {
     HELPER.with_borrow(|helper| helper.iter().for_each(|helper| helper.open(true)));
 }
 
 impl Helper {
-    /// Begins to wait on this thread, which others see from now on. `None` where it must not do more than wait: it
-    /// runs something of the library, or it does so already.
+    /// Begins to wait on this thread, which others see from now on. `None` where it must only wait, because it runs
+    /// something of the library.
     pub(crate) fn begin(needed: impl Iterator<Item = Key>) -> Option<Arc<Self>> {
         let is_free = !pool::in_host_task()
             && !exit::is_own()

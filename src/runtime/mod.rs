@@ -16,8 +16,8 @@ mod pool;
 mod watch;
 
 pub(crate) use dispatch::{Continuation, dispose, start, when_ended, when_raw_ended, when_told};
-pub(crate) use exit::{Counted, is_exiting, prepare as prepare_exit};
-pub(crate) use help::{Helper, Key, Step, back_from_task, is_waking, offer, while_waking};
+pub(crate) use exit::{Counted, is_exiting, prepare as prepare_exit, stop_if_exiting};
+pub(crate) use help::{Helper, Key, Step, is_waking, offer, takes_steps, while_waking};
 pub(crate) use pool::{blocking, in_host_task, spawn, spawn_for};
 pub(crate) use watch::watch;
 

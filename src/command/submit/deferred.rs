@@ -264,7 +264,7 @@ impl DeferredCommand {
             PreparedCommand::HostTask(task) => self.promise.as_task(|| task.run(work.queue.context())),
             _ => Ok(()),
         };
-        runtime::back_from_task();
+        runtime::stop_if_exiting();
         self.end_task(work, [submitted, started], outcome);
     }
 
@@ -334,6 +334,10 @@ impl DeferredCommand {
             }
             (outcome, _) => outcome,
         };
+        // From here on, nothing of a user is called, which might wait, but in a task that this is part of.
+        if !Promise::is_in_task() {
+            runtime::takes_steps();
+        }
         self.promise.resolve(outcome);
         queue.order().leave(ticket);
         drop(queue);

@@ -172,7 +172,7 @@ impl ExecutableGraph {
     }
 
     /// The partition that all others come after, and the one that comes after all others, where these are for the
-    /// device. What is measured is all on the internal queue, which has profiling.
+    /// device. Graphs with profiling use the internal queue alone, as the user's queue need not measure.
     fn ends(&self) -> [Option<usize>; 2] {
         let layout = self.layout();
         let only = |mut all: Vec<usize>| match (all.pop(), all.is_empty()) {
