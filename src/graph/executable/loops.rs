@@ -13,6 +13,18 @@ const MANY: usize = 1000;
 
 /// How often a loop ran in a submission of a graph; in
 /// [`NodeTimes::loops`](crate::graph::NodeTimes::loops).
+///
+/// ```no_run
+/// # fn f(queue: &oclave::Queue, executable: &oclave::graph::ExecutableGraph) -> oclave::Result<()> {
+/// let event = queue.submit_graph(executable)?; // of a graph and a queue with profiling
+/// event.wait()?;
+/// let timeline = executable.timeline(&event)?;
+/// for looped in timeline.nodes().iter().flat_map(|entry| &entry.loops) {
+///     println!("{} {}: {} iterations, {:?} each", looped.name, looped.node, looped.iterations, looped.mean());
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct LoopTimes {
