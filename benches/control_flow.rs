@@ -5,6 +5,10 @@
 //! are for one iteration, of 10,000 iterations by the interpreter, and of 200 where the host decides
 //! (`…_host`). The reference has its arguments set once, an in-order queue and a blocking read.
 //!
+//! `tasks` is a graph of kernels of one work-item with a host task between each two; n is the tasks. Times are
+//! for a submission. The reference launches a kernel, waits for the queue and calls a function, n times, launches
+//! the last kernel and waits.
+//!
 //! With `OCLAVE_CUDA_REFERENCE`, the reference is a WHILE node of CUDA. Its body has the same kernels
 //! (`benches/cuda/control_flow.cu`). `while_1` has kernels of one work-item, `while_256` and `while_1024` of more. The
 //! last kernel of each body always has one work-item. It counts, and decides. `ci/gpu bench control_flow` builds the program.
@@ -18,6 +22,8 @@ mod raw;
 use std::collections::HashMap;
 use std::ffi::c_void;
 use std::ptr::{null, null_mut};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use oclave::graph::ReplayStrategy;
 use oclave::kernel::KernelBundle;
@@ -55,6 +61,50 @@ fn main() {
             row(&device, &reference, (name, strategy), nodes, iterations);
         }
     }
+    for tasks in [1, 10] {
+        tasks_row(&device, &reference, tasks);
+    }
+}
+
+/// Host tasks between kernels. Both sides add to the same kind of counter.
+fn tasks_row(device: &Device, reference: &Reference<'_>, tasks: usize) {
+    let context = Context::new(device).unwrap();
+    let queue = Queue::new(&context).unwrap();
+    // SAFETY: the kernel is this repository's own.
+    let bundle = unsafe { KernelBundle::from_spirv(&context, BUMP) }.unwrap();
+    let value = context.alloc_device::<i32>(1).unwrap();
+    queue.write(&value, &[0]).unwrap();
+    let called = Arc::new(AtomicUsize::new(0));
+    let graph = Graph::from_queue(&queue);
+    let kernel = || Command::single_task(bundle.kernel("bump").unwrap().call().pointer_mut::<i32>(&value));
+    for _ in 0..tasks {
+        graph.after_all_leaves().add(kernel()).unwrap();
+        let called = Arc::clone(&called);
+        let task = Command::host_task(move || {
+            called.fetch_add(1, Ordering::Relaxed);
+        });
+        graph.after_all_leaves().add(task).unwrap();
+    }
+    graph.after_all_leaves().add(kernel()).unwrap();
+    let executable = graph.finalizer().wait_for_interpreter().finalize().unwrap();
+    let mut submissions = 0;
+    let raw_called = AtomicUsize::new(0);
+    let ours = || {
+        submissions += 1;
+        queue.submit_graph(&executable).unwrap().wait().unwrap();
+    };
+    let raw = || {
+        for _ in 0..tasks {
+            reference.raw.launch(reference.on_value, None, false);
+            reference.raw.finish();
+            raw_called.fetch_add(1, Ordering::Relaxed);
+        }
+        reference.raw.launch(reference.on_value, None, false);
+        reference.raw.finish();
+    };
+    measure::pair("tasks", tasks, 101, 20, ours, raw);
+    assert_eq!(called.load(Ordering::Relaxed), submissions * tasks);
+    assert_eq!(queue.read(&value).unwrap(), [(submissions * (tasks + 1)) as i32]);
 }
 
 /// Rows of the device's loops against those of CUDA.

@@ -13,7 +13,7 @@ use oclave::event::EventStatus;
 use oclave::kernel::{KernelBundle, KernelCall};
 use oclave::memory::HostTarget;
 use oclave::record::Session;
-use oclave::{Command, Context, ErrorKind, Event, Queue, UsmSlice};
+use oclave::{Command, Context, ErrorKind, Event, Graph, Queue, UsmSlice};
 
 /// Opens once, for all who wait.
 #[derive(Clone, Default)]
@@ -488,4 +488,168 @@ fn command_groups_have_one_action() {
         .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid);
     assert_eq!(queue.read(&value).unwrap()[0], 3);
+}
+
+/// A kernel, a task and a kernel, `times` times, of a value that each kernel bumps by one.
+fn tasks_between_kernels(
+    queue: &Queue,
+    value: &UsmSlice<i32, impl oclave::memory::UsmKind>,
+    tasks: Vec<Arc<dyn Fn() -> Result<(), String> + Send + Sync>>,
+) -> Graph {
+    let bundle = bundle(queue.context());
+    let graph = Graph::from_queue(queue);
+    graph.add(Command::parallel_for(1, bump(&bundle, value, 1))).unwrap();
+    for task in tasks {
+        graph.after_all_leaves().add(Command::host_task(move || task())).unwrap();
+        graph.after_all_leaves().add(Command::parallel_for(1, bump(&bundle, value, 1))).unwrap();
+    }
+    graph
+}
+
+#[test]
+fn a_thread_that_waits_runs_what_it_waits_for() {
+    let Some(context) = context() else { return };
+    for queue in queues(&context) {
+        let value = context.alloc_device::<i32>(1).unwrap();
+        queue.fill(&value, 0).unwrap().wait().unwrap();
+        let (gate, inner) = (Gate::default(), Gate::default());
+        let (ran, runs) = mpsc::channel();
+        let ran = Mutex::new(ran);
+        let other = Queue::new(&context).unwrap();
+        let all: Vec<Arc<dyn Fn() -> Result<(), String> + Send + Sync>> = vec![
+            Arc::new({
+                let gate = gate.clone();
+                move || {
+                    gate.wait();
+                    Ok(())
+                }
+            }),
+            // This one runs on the thread that waits, and waits itself, for tasks and for what can never be.
+            Arc::new({
+                let (queue, inner) = (queue.clone(), inner.clone());
+                move || {
+                    ran.lock().unwrap().send(std::thread::current().id()).unwrap();
+                    let nested = gated(&other, &inner);
+                    inner.open();
+                    other
+                        .after(&nested)
+                        .host_task(|| ())
+                        .unwrap()
+                        .wait()
+                        .map_err(|error| error.to_string())?;
+                    match queue.wait() {
+                        Err(error) if error.kind() == ErrorKind::Invalid => Ok(()),
+                        outcome => Err(format!("{outcome:?}")),
+                    }
+                }
+            }),
+        ];
+        let executable = tasks_between_kernels(&queue, &value, all).finalize().unwrap();
+        let event = queue.submit_graph(&executable).unwrap();
+        let opener = std::thread::spawn({
+            let gate = gate.clone();
+            move || {
+                std::thread::sleep(Duration::from_millis(100));
+                gate.open();
+            }
+        });
+        event.wait().unwrap();
+        assert_eq!(runs.recv().unwrap(), std::thread::current().id());
+        opener.join().unwrap();
+        assert_eq!(queue.read(&value).unwrap(), [3]);
+    }
+}
+
+#[test]
+fn tasks_run_whoever_waits() {
+    const THREADS: usize = 4;
+    const ROUNDS: usize = 40;
+    let Some(context) = context() else { return };
+    for queue in queues(&context) {
+        let workers: Vec<_> = (0..THREADS)
+            .map(|worker| {
+                let (context, shared) = (context.clone(), queue.clone());
+                std::thread::spawn(move || {
+                    let queue = if worker % 2 == 0 { shared } else { Queue::new(&context).unwrap() };
+                    let value = context.alloc_device::<i32>(1).unwrap();
+                    queue.fill(&value, 0).unwrap().wait().unwrap();
+                    let calls = Arc::new(AtomicUsize::new(0));
+                    let count: Arc<dyn Fn() -> Result<(), String> + Send + Sync> = Arc::new({
+                        let calls = Arc::clone(&calls);
+                        move || {
+                            calls.fetch_add(1, Ordering::SeqCst);
+                            Ok(())
+                        }
+                    });
+                    let graph = tasks_between_kernels(&queue, &value, vec![count; 3]);
+                    let executable = graph.finalize().unwrap();
+                    for round in 0..ROUNDS {
+                        let event = queue.submit_graph(&executable).unwrap();
+                        match round % 4 {
+                            0 => event.wait().unwrap(),
+                            1 => queue.wait().unwrap(),
+                            2 => drop(event),
+                            _ => queue.after(&event).host_task(|| ()).unwrap().wait().unwrap(),
+                        }
+                    }
+                    queue.submit_graph(&executable).unwrap().wait().unwrap();
+                    assert_eq!(calls.load(Ordering::SeqCst), 3 * (ROUNDS + 1));
+                    assert_eq!(queue.read(&value).unwrap(), [4 * (ROUNDS as i32 + 1)]);
+                })
+            })
+            .collect();
+        for worker in workers {
+            worker.join().unwrap();
+        }
+    }
+}
+
+#[test]
+fn what_nobody_waits_for_runs() {
+    let Some(context) = context() else { return };
+    for queue in queues(&context) {
+        let value = context.alloc_device::<i32>(1).unwrap();
+        queue.fill(&value, 0).unwrap().wait().unwrap();
+        let (done, last) = mpsc::channel();
+        let done = Mutex::new(done);
+        let tasks: Vec<Arc<dyn Fn() -> Result<(), String> + Send + Sync>> = vec![
+            Arc::new(|| Ok(())),
+            Arc::new(move || done.lock().unwrap().send(()).map_err(|_| "gone".to_owned())),
+        ];
+        let executable = tasks_between_kernels(&queue, &value, tasks).finalize().unwrap();
+        drop(queue.submit_graph(&executable).unwrap());
+        last.recv_timeout(Duration::from_secs(60)).unwrap();
+        queue.wait().unwrap();
+        assert_eq!(queue.read(&value).unwrap(), [3]);
+    }
+}
+
+#[test]
+fn failures_in_the_middle_of_a_graph_are_the_event_s_and_the_queue_s() {
+    let Some(context) = context() else { return };
+    for queue in queues(&context) {
+        let value = context.alloc_device::<i32>(1).unwrap();
+        queue.fill(&value, 0).unwrap().wait().unwrap();
+        let fails = Arc::new(AtomicUsize::new(1));
+        let left = Arc::clone(&fails);
+        let task = move || match left.load(Ordering::SeqCst) {
+            0 => Ok(()),
+            1 => Err("on purpose".to_owned()),
+            _ => panic!("on purpose"),
+        };
+        let executable = tasks_between_kernels(&queue, &value, vec![Arc::new(task)]).finalize().unwrap();
+        for how in [1, 2] {
+            fails.store(how, Ordering::SeqCst);
+            let event = queue.submit_graph(&executable).unwrap();
+            let error = event.wait().unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::HostTask, "{error}");
+            assert!(format!("{error:#}").contains("on purpose"), "{error:#}");
+            assert_eq!(queue.wait().unwrap_err().kind(), ErrorKind::HostTask);
+            queue.wait().unwrap();
+        }
+        fails.store(0, Ordering::SeqCst);
+        queue.submit_graph(&executable).unwrap().wait().unwrap();
+        queue.wait().unwrap();
+        assert_eq!(queue.read(&value).unwrap(), [4], "two first kernels, and a whole run");
+    }
 }

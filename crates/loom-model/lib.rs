@@ -123,7 +123,7 @@ fn finish(order: &Order, promise: &Promise, ticket: Ticket) {
 #[test]
 fn a_wait_ends_and_callbacks_are_called_once() {
     loom::model(|| {
-        let latch = Latch::<u32>::new();
+        let latch = Latch::<u32, ()>::new();
         let calls = Arc::new(AtomicUsize::new(0));
         let setter = thread::spawn({
             let latch = Arc::clone(&latch);

@@ -4,7 +4,6 @@
 //! thread in between would cost more than the wait. Nothing else is done there. The task is polled
 //! by its executor, which asks the event.
 
-use std::cell::Cell;
 use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,11 +15,6 @@ use super::{Event, Known, Outcome};
 use crate::driver::event::Ended;
 use crate::driver::sync::Mutex;
 use crate::{Result, runtime};
-
-thread_local! {
-    /// Whether this thread calls a waker, perhaps in a callback of the driver.
-    static WAKES: Cell<bool> = const { Cell::new(false) };
-}
 
 /// The end of a command, as a future: `event.await`. From [`IntoFuture`] of [`Event`], or of a
 /// reference to one.
@@ -86,7 +80,7 @@ impl Future for EventFuture {
     type Output = Result<()>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
-        if WAKES.get() {
+        if runtime::is_waking() {
             // The waker runs the task, and OpenCL must not be called here.
             let waker = context.waker().clone();
             runtime::spawn(move || waker.wake());
@@ -165,10 +159,8 @@ fn tell(pending: &Mutex<Pending>, ended: Option<Ended>) {
     let last = std::mem::replace(&mut *state, Pending::Ended { _told: ended });
     drop(state);
     let Pending::Waits(waker) = last else { return };
-    let outer = WAKES.replace(true);
     // A panic must not reach the driver.
-    let outcome = catch_unwind(AssertUnwindSafe(|| waker.wake()));
-    WAKES.set(outer);
+    let outcome = runtime::while_waking(|| catch_unwind(AssertUnwindSafe(|| waker.wake())));
     if outcome.is_err() {
         log::error!("the waker of a task that awaited an event panicked");
     }

@@ -10,27 +10,30 @@ use super::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
 /// Called once the outcome is set.
 type Then<T> = Box<dyn FnOnce(&T) + Send>;
 
-/// A place for an outcome.
-pub(crate) struct Latch<T: 'static> {
+/// A place for an outcome. `W` is what goes on when something has ended that no latch stands for.
+pub(crate) struct Latch<T: 'static, W = ()> {
     outcome: OnceLock<T>,
     /// Who is told of the outcome; `None` when they have been.
     then: Mutex<Option<Vec<Then<T>>>>,
     told: Condvar,
     /// What this waits for, as far as that is not known either. Empty when it is known.
     before: Mutex<Vec<Arc<Self>>>,
+    /// What else this waits for.
+    awaited: Mutex<Vec<W>>,
 }
 
 /// A wait that would never end.
 #[derive(Debug)]
 pub(crate) struct Circle;
 
-impl<T: 'static> Latch<T> {
+impl<T: 'static, W> Latch<T, W> {
     pub(crate) fn new() -> Arc<Self> {
         Arc::new(Self {
             outcome: OnceLock::new(),
             then: Mutex::new(Some(Vec::new())),
             told: Condvar::new(),
             before: Mutex::new(Vec::new()),
+            awaited: Mutex::new(Vec::new()),
         })
     }
 
@@ -70,6 +73,18 @@ impl<T: 'static> Latch<T> {
         self.before().push(Arc::clone(other));
     }
 
+    /// Notes what else it waits for, and forgets what is over.
+    pub(crate) fn awaits(&self, what: W, is_over: impl Fn(&W) -> bool) {
+        let mut awaited = self.awaited.lock();
+        awaited.retain(|what| !is_over(what));
+        awaited.push(what);
+    }
+
+    /// The first of what else it waits for that `choose` chooses.
+    pub(crate) fn awaited<R>(&self, choose: impl FnMut(&W) -> Option<R>) -> Option<R> {
+        self.awaited.lock().iter().find_map(choose)
+    }
+
     /// Waits until all have been told.
     pub(crate) fn wait(&self) {
         let mut untold = self.lock();
@@ -103,18 +118,39 @@ impl<T: 'static> Latch<T> {
 
     /// Whether one waits for another, however far away.
     pub(crate) fn waits_for(from: &Arc<Self>, other: &Arc<Self>) -> bool {
+        !Self::search(from, |latch| !Arc::ptr_eq(latch, other))
+    }
+
+    /// Those that are not set and must be before one is, which comes first. At most so many.
+    pub(crate) fn all_before(from: &Arc<Self>, limit: usize) -> Vec<Arc<Self>> {
+        let mut all = Vec::new();
+        Self::search(from, |latch| {
+            if latch.outcome().is_none() {
+                all.push(Arc::clone(latch));
+            }
+            all.len() < limit
+        });
+        all
+    }
+
+    /// Shows one, and all that it waits for, however far away, to `goes_on`, until that says no. Returns
+    /// whether it never did.
+    fn search(from: &Arc<Self>, mut goes_on: impl FnMut(&Arc<Self>) -> bool) -> bool {
         let mut seen = HashSet::new();
         let mut open = vec![Arc::clone(from)];
         while let Some(latch) = open.pop() {
-            if Arc::ptr_eq(&latch, other) {
-                return true;
-            }
             let address: *const Self = &*latch;
-            if latch.outcome().is_none() && seen.insert(address) {
+            if !seen.insert(address) {
+                continue;
+            }
+            if !goes_on(&latch) {
+                return false;
+            }
+            if latch.outcome().is_none() {
                 open.extend(latch.before().iter().cloned());
             }
         }
-        false
+        true
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Vec<Then<T>>>> {

@@ -12,6 +12,7 @@ mod sync {
     pub(super) use std::sync::{Arc, OnceLock};
 }
 
+use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -173,6 +174,14 @@ impl Event {
     /// The events of the commands that it stands for, when they are measured.
     pub(crate) fn measured(&self) -> Option<&driver::Measured> {
         self.native_event().and_then(driver::Event::measured)
+    }
+
+    /// What else there is to tell of the command, for those who know its type.
+    pub(crate) fn detail(&self) -> Option<&Arc<dyn Any + Send + Sync>> {
+        match &self.0 {
+            State::Promised(promise) => promise.detail(),
+            State::Native(_) | State::Graph(_) | State::Recorded(_) => None,
+        }
     }
 
     /// The node that it stands for.

@@ -1,5 +1,7 @@
 //! Events from outside, and for outside.
 
+use std::sync::Arc;
+
 use super::{Event, Known, Outcome, Promise};
 use crate::driver::UserEvent;
 use crate::driver::event::RawEvent;
@@ -54,7 +56,7 @@ impl Event {
     pub fn to_native(&self, context: &Context) -> Result<EventHandle> {
         let driver = context.driver();
         match self.known()? {
-            Known::Native(event) if std::sync::Arc::ptr_eq(event.queue().context(), driver) => event.native(),
+            Known::Native(event) if Arc::ptr_eq(event.queue().context(), driver) => event.native(),
             _ => {
                 runtime::start()?;
                 let user = UserEvent::new(driver)?;
@@ -63,6 +65,27 @@ impl Event {
                 Ok(handle)
             }
         }
+    }
+
+    /// As [`Event::when_over`], of a command that a promise waits for: a thread that waits for it may get to know.
+    pub(crate) fn when_over_for(
+        &self,
+        waits: &Arc<Promise>,
+        then: impl FnOnce(Result<()>) + Send + 'static,
+    ) -> Result<()> {
+        match self.known()? {
+            Known::Native(event) => waits.when_ended(event, then),
+            Known::Unknown(promise) => {
+                let waits = Arc::clone(waits);
+                promise.when_known(move |outcome| match outcome {
+                    Outcome::Native(event) => waits.when_ended(event, then),
+                    Outcome::Done(_) => then(Ok(())),
+                    Outcome::Failed(error) => then(Err(error.clone())),
+                });
+            }
+            Known::Done | Known::Failed(_) => return self.when_over(then),
+        }
+        Ok(())
     }
 
     /// Calls `then` once, when the command has ended: here and now, or on a thread that gets to

@@ -4,6 +4,7 @@
 //! A promise is *known* when the driver has the command, or when it has ended; *complete* when it
 //! has ended.
 
+use std::any::Any;
 use std::cell::RefCell;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,6 +15,7 @@ use super::latch::{Circle, Latch};
 use super::{Event, EventStatus, Known, Profiling};
 use crate::MakeError as _;
 use crate::driver::event as driver;
+use crate::runtime::{Continuation, Helper, Key, Step};
 use crate::{Error, ErrorKind, Result, runtime};
 
 /// What a promise comes to.
@@ -49,12 +51,23 @@ pub(crate) struct Promise {
     /// Whether its times may be asked for.
     profiling: bool,
     running: AtomicBool,
-    latch: Arc<Latch<Outcome>>,
+    latch: Arc<Lock>,
+    /// The loop that the command is part of: it does not end before this has.
+    within: Option<Arc<Self>>,
+    /// What else there is to tell of the command, for those who know its type.
+    detail: OnceLock<Arc<dyn Any + Send + Sync>>,
 }
+
+type Lock = Latch<Outcome, Arc<Continuation>>;
+
+/// Of how many promises a thread that waits for one looks what they need.
+const MANY: usize = 10_000;
 
 thread_local! {
     /// The host task that this thread runs.
     static TASK: RefCell<Option<Arc<Promise>>> = const { RefCell::new(None) };
+    /// The loop whose commands this thread puts on queues.
+    static LOOP: RefCell<Option<Arc<Promise>>> = const { RefCell::new(None) };
 }
 
 impl Promise {
@@ -64,6 +77,8 @@ impl Promise {
             profiling,
             running: AtomicBool::new(false),
             latch: Latch::new(),
+            within: LOOP.with_borrow(Clone::clone),
+            detail: OnceLock::new(),
         })
     }
 
@@ -78,6 +93,16 @@ impl Promise {
     /// Says that it runs.
     pub(crate) fn runs(&self) {
         self.running.store(true, Ordering::Relaxed);
+    }
+
+    /// Notes what else there is to tell of the command, once, before the outcome.
+    pub(crate) fn set_detail(&self, detail: Arc<dyn Any + Send + Sync>) {
+        let _ = self.detail.set(detail);
+    }
+
+    /// What else there is to tell.
+    pub(crate) fn detail(&self) -> Option<&Arc<dyn Any + Send + Sync>> {
+        self.detail.get()
     }
 
     /// Enters the outcome. [`Promise::notify`] then wakes the waiting threads.
@@ -145,6 +170,11 @@ impl Promise {
         TASK.with_borrow(|task| task.iter().for_each(|task| self.comes_after(task)));
     }
 
+    /// Whether this thread runs the closure of a host task.
+    pub(crate) fn is_in_task() -> bool {
+        TASK.with_borrow(Option::is_some)
+    }
+
     /// Runs a host task, the promise of which this is.
     pub(crate) fn as_task<R>(self: &Arc<Self>, run: impl FnOnce() -> R) -> R {
         let outer = TASK.replace(Some(Arc::clone(self)));
@@ -153,13 +183,70 @@ impl Promise {
         outcome
     }
 
+    /// Puts commands on queues that are part of a loop, the promise of which this is.
+    pub(crate) fn as_loop<R>(self: &Arc<Self>, run: impl FnOnce() -> R) -> R {
+        let outer = LOOP.replace(Some(Arc::clone(self)));
+        let outcome = run();
+        LOOP.set(outer);
+        outcome
+    }
+
+    /// Calls `then` when a command of a driver has ended that this waits for. That is here and now, on the thread for
+    /// events, or on one that waits for this.
+    pub(crate) fn when_ended(&self, event: &driver::Event, then: impl FnOnce(Result<()>) + Send + 'static) {
+        // A callback costs more than the question.
+        if let Ok(Some(outcome)) = event.outcome() {
+            return then(outcome);
+        }
+        let continuation = Continuation::new(event, then);
+        match runtime::offer(self.keys(), Step::After(continuation)) {
+            Err(Step::After(continuation)) => {
+                self.latch.awaits(Arc::clone(&continuation), |other| !other.is_open());
+                continuation.arm();
+            }
+            Ok(()) | Err(Step::Task(_)) => {}
+        }
+    }
+
+    /// Runs a host task that this waits for, on a thread of the pool or on one that waits for this.
+    pub(crate) fn spawn(&self, job: impl FnOnce() + Send + 'static) {
+        match runtime::offer(self.keys(), Step::Task(Box::new(job))) {
+            Err(Step::Task(job)) => runtime::spawn_for(self.keys().collect(), job),
+            Ok(()) | Err(Step::After(_)) => {}
+        }
+    }
+
+    /// Of this, and of the loops that it is part of.
+    fn keys(&self) -> impl Iterator<Item = Key> + Clone {
+        std::iter::successors(Some(self), |promise| promise.within.as_deref())
+            .map(|promise| key(&promise.latch))
+    }
+
+    /// Waits until it is known, and meanwhile does what it waits for.
+    fn help(&self) {
+        if self.outcome().is_some() {
+            return;
+        }
+        let needed = Latch::all_before(&self.latch, MANY);
+        let Some(helper) = Helper::begin(needed.iter().map(key)) else { return };
+        let over = Arc::clone(&helper);
+        self.latch.when_known(move |_| over.end());
+        let is_open =
+            |continuation: &Arc<Continuation>| continuation.is_open().then(|| Arc::clone(continuation));
+        let first = needed.iter().find_map(|latch| latch.awaited(is_open));
+        helper.run(first.map(Step::After));
+    }
+
     /// Waits until it is known.
     ///
     /// # Errors
     /// Inside a host task, when it waits for that: it would never be known.
     pub(crate) fn wait_known(&self) -> Result<Option<&Outcome>> {
         match TASK.with_borrow(Clone::clone) {
-            None => self.latch.wait(),
+            None => {
+                self.help();
+                self.latch.wait();
+            }
             Some(task) => {
                 Latch::wait_in(&self.latch, &task.latch, |latch| runtime::blocking(|| latch.wait()))
                     .map_err(|Circle| waits_for_itself())?
@@ -235,6 +322,11 @@ fn nanoseconds(at: Instant) -> u64 {
     let second = std::time::Duration::from_secs(1);
     let epoch = EPOCH.get_or_init(|| at.checked_sub(second).unwrap_or(at));
     u64::try_from(at.saturating_duration_since(*epoch).as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// Tells promises apart.
+fn key(latch: &Arc<Lock>) -> Key {
+    Arc::as_ptr(latch).addr()
 }
 
 impl fmt::Debug for Promise {

@@ -25,6 +25,7 @@ pub(crate) use exec::options::interpreter_of_environment;
 pub use executable::bound::{BoundGraph, GraphSource, OutsideSource};
 pub use executable::finalizer::Finalizer;
 pub use executable::handle::ExecutableGraph;
+pub use executable::loops::{LoopSpan, LoopTimes};
 pub use inspect::dot::Detail;
 pub(crate) use inspect::measured::measured;
 pub use inspect::memory::{GraphAllocation, GraphMemory};

@@ -197,8 +197,7 @@ impl Queue {
         self.submit(handler.into_command()?)
     }
 
-    /// Runs a closure on a thread of the library, in its place in the order, see
-    /// [`Command::host_task`].
+    /// Runs a closure in its place in the order, see [`Command::host_task`].
     ///
     /// # Errors
     /// When the system has no thread. What the closure returns, and a panic, is the outcome of the
@@ -207,8 +206,7 @@ impl Queue {
         self.submit(Command::host_task(task))
     }
 
-    /// Runs a closure on a thread of the library, with elements of buffers, see
-    /// [`Command::host_task_with`].
+    /// Runs a closure with elements of buffers, see [`Command::host_task_with`].
     ///
     /// # Errors
     /// [`Invalid`](crate::ErrorKind::Invalid) for two accessors of the same elements, one of which

@@ -5,12 +5,13 @@
 //! and run no user code.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::OnceLock;
 use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, OnceLock};
 
-use super::{Job, exit, watch};
+use super::{Job, exit, help, watch};
 use crate::MakeError as _;
 use crate::driver::event::{Ended, Event, RawEvent};
+use crate::driver::sync::Mutex;
 use crate::{Error, ErrorKind, Result};
 
 /// `None`: the system has no thread for it.
@@ -55,13 +56,83 @@ fn post(job: impl FnOnce() + Send + 'static) {
     }
 }
 
+/// What goes on when a command has ended, with its error if it failed: on the thread, or on one that
+/// waits for it.
+pub(crate) struct Continuation(Mutex<State>);
+
+enum State {
+    Waits(Event, Box<dyn FnOnce(Result<()>) + Send>),
+    /// A thread waits for the command. What the driver tells meanwhile must not be dropped in its
+    /// callback.
+    Taken(Option<Ended>),
+    Over,
+}
+
+impl Continuation {
+    /// One that nothing starts yet.
+    pub(crate) fn new(event: &Event, then: impl FnOnce(Result<()>) + Send + 'static) -> Arc<Self> {
+        Arc::new(Self(Mutex::new(State::Waits(event.clone(), Box::new(then)))))
+    }
+
+    /// Whether nobody has begun with it.
+    pub(crate) fn is_open(&self) -> bool {
+        matches!(*self.0.lock(), State::Waits(..))
+    }
+
+    /// Makes it go on when the driver tells of the end.
+    pub(crate) fn arm(self: Arc<Self>) {
+        let event = match &*self.0.lock() {
+            State::Waits(event, _) => event.clone(),
+            _ => return,
+        };
+        when_told(&event, move |ended| {
+            let mut state = self.0.lock();
+            if let State::Taken(told @ None) = &mut *state {
+                *told = Some(ended);
+                return;
+            }
+            drop(state);
+            post(move || self.go_on(ended));
+        });
+    }
+
+    fn go_on(&self, ended: Ended) {
+        let mut state = self.0.lock();
+        match std::mem::replace(&mut *state, State::Over) {
+            State::Waits(event, then) => {
+                drop(state);
+                then(ended.outcome());
+                drop(event);
+            }
+            // The thread that waited drops it, if it has not done so yet.
+            State::Taken(_) => *state = State::Taken(Some(ended)),
+            State::Over => drop(state),
+        }
+    }
+
+    /// Waits for the command and goes on, unless another thread has begun with it. `has_ended` is called in between.
+    pub(super) fn go_on_here(&self, has_ended: impl FnOnce()) {
+        let mut state = self.0.lock();
+        let (event, then) = match std::mem::replace(&mut *state, State::Over) {
+            State::Waits(event, then) => (event, then),
+            other => {
+                *state = other;
+                return;
+            }
+        };
+        *state = State::Taken(None);
+        drop(state);
+        let outcome = event.wait_for_outcome();
+        has_ended();
+        help::run(Box::new(move || then(outcome)));
+        let told = std::mem::replace(&mut *self.0.lock(), State::Over);
+        drop((told, event));
+    }
+}
+
 /// Runs a job on the thread when a command has ended, with its error if it failed.
 pub(crate) fn when_ended(event: &Event, then: impl FnOnce(Result<()>) + Send + 'static) {
-    let then = Box::new(move |ended: Ended| post(move || then(ended.outcome())));
-    if let Err(then) = event.when_ended(then) {
-        let event = event.clone();
-        watch(move || event.outcome(), move |outcome| then(Ended::Seen(outcome)));
-    }
+    Continuation::new(event, then).arm();
 }
 
 /// As [`when_ended`], but on the thread that gets to know, which may be one of the driver's. There,

@@ -84,6 +84,11 @@ pub(super) fn run(job: super::Job) {
     drop(active);
 }
 
+/// Whether this thread runs a job of the library.
+pub(super) fn is_own() -> bool {
+    IS_ACTIVE.get()
+}
+
 /// For a thread of the library that comes back from code of a user.
 pub(crate) fn stop_if_exiting() {
     if is_exiting() && IS_ACTIVE.get() {

@@ -6,7 +6,7 @@ use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-use super::{Job, exit};
+use super::{Job, Key, exit};
 use crate::driver::sync::{Condvar, Mutex, MutexGuard};
 
 static POOL: Pool = Pool {
@@ -18,8 +18,21 @@ static POOL: Pool = Pool {
 const PATIENCE: Duration = Duration::from_secs(5);
 
 thread_local! {
-    static IN_TASK: Cell<bool> = const { Cell::new(false) };
+    static IN_TASK: Cell<Place> = const { Cell::new(Place::Outside) };
 }
+
+/// Whether a thread runs host tasks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Outside,
+    /// One of the pool.
+    Pool,
+    /// Another one, which waits for the task.
+    Waiting,
+}
+
+/// A job, and the promises that cannot do without it.
+type Kept = (Vec<Key>, Job);
 
 struct Pool {
     state: Mutex<State>,
@@ -27,7 +40,7 @@ struct Pool {
 }
 
 struct State {
-    jobs: VecDeque<Job>,
+    jobs: VecDeque<Kept>,
     threads: usize,
     /// Threads that wait for work.
     idle: usize,
@@ -37,22 +50,41 @@ struct State {
 
 /// Runs a job on a thread of the pool, soon.
 pub(crate) fn spawn(job: impl FnOnce() + Send + 'static) {
+    spawn_for(Vec::new(), Box::new(job));
+}
+
+/// The same, or on a thread that waits for one of these promises and takes it.
+pub(crate) fn spawn_for(keys: Vec<Key>, job: Job) {
     let mut state = POOL.lock();
-    state.jobs.push_back(Box::new(job));
+    state.jobs.push_back((keys, job));
     POOL.work.notify_one();
     if let Some(job) = POOL.grow(state) {
         job();
     }
 }
 
+/// Takes the first job that a promise needs, before a thread has begun with it.
+pub(super) fn take(is_needed: impl Fn(Key) -> bool) -> Option<Job> {
+    let mut state = POOL.lock();
+    let place = state.jobs.iter().position(|(keys, _)| keys.iter().any(|key| is_needed(*key)))?;
+    state.jobs.remove(place).map(|(_, job)| job)
+}
+
 /// Whether this thread runs a host task.
 pub(crate) fn in_host_task() -> bool {
-    IN_TASK.get()
+    IN_TASK.get() != Place::Outside
+}
+
+/// Runs a host task on a thread that waits for it.
+pub(super) fn as_task(run: impl FnOnce()) {
+    IN_TASK.set(Place::Waiting);
+    run();
+    IN_TASK.set(Place::Outside);
 }
 
 /// Calls something that may wait long. Inside a host task, another thread takes over meanwhile.
 pub(crate) fn blocking<R>(wait: impl FnOnce() -> R) -> R {
-    if !in_host_task() {
+    if IN_TASK.get() != Place::Pool {
         return wait();
     }
     let mut state = POOL.lock();
@@ -84,14 +116,14 @@ impl Pool {
         log::error!("no thread for host tasks: {error:#}");
         let mut state = self.lock();
         state.threads -= 1;
-        if state.threads > state.blocked { None } else { state.jobs.pop_front() }
+        if state.threads > state.blocked { None } else { state.jobs.pop_front().map(|(_, job)| job) }
     }
 
     fn work(&self) {
-        IN_TASK.set(true);
+        IN_TASK.set(Place::Pool);
         let mut state = self.lock();
         loop {
-            if let Some(job) = state.jobs.pop_front() {
+            if let Some((_, job)) = state.jobs.pop_front() {
                 drop(state);
                 // Host tasks catch their panics; what is left are the destructors of what they
                 // hold.

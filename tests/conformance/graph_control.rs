@@ -556,6 +556,54 @@ fn cf_drw_001_bodies_are_frames() {
 }
 
 #[test]
+fn cf_tim_001_timelines_have_iterations() {
+    for way in ways() {
+        let values = way.device(&[1_u32; 8]);
+        let left = way.device(&[0_u32]);
+        let queue = Queue::builder(way.context()).profiling().build().unwrap();
+        let inner = chain(&way, [advance_by(&values, 1, 1)]);
+        let body = chain(&way, [advance_by(&values, 1, 1)]);
+        let nested = body.after_all_leaves().repeat(3, &inner).unwrap();
+        body.after(&nested).add(count_down(&left)).unwrap();
+        let graph = way.graph();
+        let first = graph.add(advance_by(&values, 1, 1)).unwrap();
+        let looped = graph.after(&first).while_(&left, &body).unwrap();
+        let finalizer = graph.finalizer().strategy(way.strategy).profiling().wait_for_interpreter();
+        let executable = finalizer.finalize().unwrap();
+        // Counts are of one submission. Loops that did not run have none.
+        for count in [5_u32, 0, 2, 1100] {
+            way.queue.write(&left, &[count]).unwrap();
+            way.queue.write(&values, &[0; 8]).unwrap();
+            let event = queue.submit_graph(&executable).unwrap();
+            event.wait().unwrap();
+            assert_eq!(read(&way, &values), [1 + 4 * count; 8]);
+            let timeline = executable.timeline(&event).unwrap();
+            let entry = timeline.nodes().iter().find(|entry| entry.nodes == [looped.index()]).unwrap();
+            let [outer, inside] = entry.loops.as_slice() else { panic!("{:?}", entry.loops) };
+            assert_eq!((outer.node, outer.name.as_str()), (looped.index(), "while"));
+            assert_eq!((inside.node, inside.name.as_str()), (nested.index(), "repeat"));
+            assert_eq!([outer.iterations, inside.iterations], [count, 3 * count].map(u64::from));
+            assert_eq!(outer.mean().is_some(), count > 0, "{count}, {:?}, {outer:?}", way.strategy);
+            let in_spans: u64 = outer.spans.iter().map(|span| span.iterations).sum();
+            let is_cut = outer.spans.iter().all(|span| span.iterations == 1);
+            assert_eq!(in_spans, if is_cut { outer.iterations.min(1000) } else { outer.iterations });
+            let times: Vec<_> = outer.spans.iter().map(|span| span.times.unwrap()).collect();
+            assert!(times.windows(2).all(|two| two[0].ended_ns <= two[1].started_ns), "{times:?}");
+            let others = timeline.nodes().iter().filter(|entry| entry.nodes != [looped.index()]);
+            assert!(others.clone().count() > 0 && others.clone().all(|entry| entry.loops.is_empty()));
+            let trace = timeline.to_chrome_trace();
+            let numbers = format!("{{\"node\":{},\"loop\":\"while\",\"iterations\":{count}", looped.index());
+            assert!(trace.contains(&numbers), "{trace}");
+            assert_eq!(
+                trace.contains("\"iteration 0\"") || trace.contains("\"iterations 0 to"),
+                count > 0,
+                "{trace}"
+            );
+        }
+    }
+}
+
+#[test]
 fn cf_itp_001_loops_of_small_nodes_are_one_launch() {
     let Some(way) = ways().into_iter().find(|way| way.strategy == oclave::graph::ReplayStrategy::Interpreter)
     else {

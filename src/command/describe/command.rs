@@ -169,7 +169,8 @@ impl Command {
         Self::new(CommandKind::Advise { memory: memory.place(false), advice })
     }
 
-    /// Runs a closure on a thread of the library. It returns `()` or a `Result<(), E>`.
+    /// Runs a closure on a thread of the library, or on one that waits for the command. It returns `()` or a
+    /// `Result<(), E>`.
     ///
     /// An error that it returns and a panic end on the command's event. Commands that name this
     /// event do not run. Commands that only come later on the queue do. It may be called many times:
@@ -178,8 +179,7 @@ impl Command {
         Self::new(CommandKind::HostTask(HostTask::new(task)))
     }
 
-    /// Runs a closure on a thread of the library, with elements of buffers (SYCL 2020, section
-    /// 4.10).
+    /// As [`Command::host_task`], with elements of buffers (SYCL 2020, section 4.10).
     ///
     /// `accessors` is one accessor, a tuple of them, or a vector. The closure gets a `&[T]` for
     /// each accessor that reads, and a `&mut [T]` for each that writes. Elements of more than one

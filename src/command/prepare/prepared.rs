@@ -53,9 +53,11 @@ pub(crate) enum PreparedCommand {
     /// Stands for its parts.
     Graph(Arc<dyn GraphCommand>),
     Part(GraphPart),
+    /// The part of a graph that has the event of the graph.
+    LastPart(GraphPart),
     /// A loop or a condition of a graph, which the host decides.
     Control(Arc<dyn RunControl>),
-    /// Behind all parts of a graph.
+    /// Behind all parts of a graph, where no part comes after all others.
     GraphEnd,
     Marker,
     Barrier,
@@ -98,7 +100,7 @@ impl PreparedCommand {
             Self::Advise(memory) => queue.advise(memory.held_span(held)?, after),
             Self::Marker | Self::Empty | Self::GraphEnd => queue.marker(after),
             Self::Barrier => queue.barrier(after),
-            Self::Part(part) => part.run(RunOn { queue, after, held }),
+            Self::Part(part) | Self::LastPart(part) => part.run(RunOn { queue, after, held }),
             Self::HostTask(_) | Self::Graph(_) | Self::Control(_) => {
                 Err(Error::invalid("host tasks and graphs are no commands of a device"))
             }
@@ -118,7 +120,7 @@ impl PreparedCommand {
             Self::Prefetch(memory) | Self::Advise(memory) => vec![memory.allocation()],
             Self::Image(command) => command.allocations(),
             Self::Native { memory, .. } => memory.iter().map(Region::allocation).collect(),
-            Self::Part(part) => part.memory().iter().collect(),
+            Self::Part(part) | Self::LastPart(part) => part.memory().iter().collect(),
             Self::Control(control) => control.memory().iter().collect(),
             Self::HostTask(_)
             | Self::Graph(_)

@@ -174,7 +174,7 @@ impl DeferredCommand {
             }
         }
         let held = Arc::clone(self);
-        runtime::when_ended(event, move |outcome| {
+        self.promise.when_ended(event, move |outcome| {
             held.met(outcome.err().as_ref().and_then(|error| tie.failure(error)))
         });
     }
@@ -202,7 +202,8 @@ impl DeferredCommand {
             (Some(failure), _) => self.fail(work, failure),
             (None, PreparedCommand::HostTask(_)) => {
                 let submitted = Instant::now();
-                runtime::spawn(move || self.run_task(work, submitted));
+                let promise = Arc::clone(&self.promise);
+                promise.spawn(move || self.run_task(work, submitted));
             }
             (None, PreparedCommand::Control(control)) => {
                 let control = Arc::clone(control);
@@ -228,11 +229,11 @@ impl DeferredCommand {
             *self.lock() = Some(work);
             for event in before {
                 let held = Arc::clone(&self);
-                runtime::when_ended(&event, move |_| held.met(None));
+                self.promise.when_ended(&event, move |_| held.met(None));
             }
             return;
         }
-        if matches!(work.prepared, PreparedCommand::GraphEnd) {
+        if matches!(work.prepared, PreparedCommand::GraphEnd | PreparedCommand::LastPart(_)) {
             // The parts failed on a queue that nobody waits for.
             work.queue.order().failed(&failure);
         }
@@ -272,7 +273,8 @@ impl DeferredCommand {
         let _entered = work.session.as_ref().map(hook::Session::enter);
         let started = Instant::now();
         self.promise.runs();
-        control.start(Box::new(move |outcome| self.end_task(work, [started; 2], outcome)));
+        let promise = Arc::clone(&self.promise);
+        control.start(promise, Box::new(move |outcome| self.end_task(work, [started; 2], outcome)));
     }
 
     fn end_task(&self, work: Work, [submitted, started]: [Instant; 2], outcome: Result<()>) {
@@ -332,6 +334,10 @@ impl DeferredCommand {
             }
             (outcome, _) => outcome,
         };
+        // From here on, nothing of a user is called, which might wait, but in a task that this is part of.
+        if !Promise::is_in_task() {
+            runtime::takes_steps();
+        }
         self.promise.resolve(outcome);
         queue.order().leave(ticket);
         drop(queue);

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::handle::ExecutableGraph;
+use super::loops::{LoopNotes, LoopTimes};
 use crate::MakeError as _;
 use crate::command::{
     CommandKind, ControlFlow, ControlKind, ControlValue, GraphCommand, GraphPart, Outside, PreparedCommand,
@@ -18,7 +19,8 @@ use crate::driver::hook;
 use crate::driver::host::HostSink;
 use crate::driver::sync::Mutex;
 use crate::driver::usm::Allocation;
-use crate::graph::tune::flow::{Flow, FlowNode, FlowTree, too_long};
+use crate::event::Promise;
+use crate::graph::tune::flow::{Flow, FlowNode, FlowTree, LoopNode, too_long};
 use crate::memory::{Block, HostTarget};
 use crate::{Error, ErrorKind, Event, Queue, Result};
 
@@ -40,6 +42,8 @@ pub(in crate::graph) struct ControlRun {
     max_iterations: u64,
     /// Whether it is to end before its next iteration.
     cancelled: Arc<AtomicBool>,
+    /// Where it is measured.
+    notes: Option<LoopNotes>,
     memory: Vec<Arc<Allocation>>,
 }
 
@@ -146,6 +150,7 @@ impl ExecutableGraph {
             flow: as_tasks,
             max_iterations: flow.max_iterations,
             cancelled: Arc::clone(cancelled),
+            notes: layout.options.profiling.then(LoopNotes::default),
             memory,
         }))
     }
@@ -257,22 +262,30 @@ impl Ticket {
     /// Puts it on a queue, after an event. Gives the events of its partitions to `events`.
     fn submit(&self, lane: &Queue, after: Option<&Event>, events: &mut Vec<Event>) -> Result<()> {
         let begin: Vec<Event> = after.into_iter().cloned().collect();
-        self.graph.put_parts_by(lane, (&begin, &[]), None, events, |index| {
-            let part = match self.parts.get(index) {
-                Some(TicketPart::Device(Some(number))) => {
-                    let graph = Arc::clone(self.graph.inner()) as Arc<dyn GraphCommand>;
-                    PreparedCommand::Part(GraphPart::again(graph, index, *number))
-                }
-                Some(TicketPart::Device(None)) => PreparedCommand::Part(self.graph.submitted_part(index)?),
-                Some(TicketPart::Host(task)) => PreparedCommand::HostTask(task.clone()),
-                Some(TicketPart::Control(run)) => {
-                    PreparedCommand::Control(Arc::clone(run) as Arc<dyn RunControl>)
-                }
-                Some(TicketPart::Short(tasks)) => tasks.launch(),
-                None => PreparedCommand::Empty,
-            };
-            Ok((part, None))
-        })
+        self.graph.put_parts_by(
+            |_| lane,
+            (&begin, &[]),
+            None,
+            events,
+            |index| {
+                let part = match self.parts.get(index) {
+                    Some(TicketPart::Device(Some(number))) => {
+                        let graph = Arc::clone(self.graph.inner()) as Arc<dyn GraphCommand>;
+                        PreparedCommand::Part(GraphPart::again(graph, index, *number))
+                    }
+                    Some(TicketPart::Device(None)) => {
+                        PreparedCommand::Part(self.graph.submitted_part(index)?)
+                    }
+                    Some(TicketPart::Host(task)) => PreparedCommand::HostTask(task.clone()),
+                    Some(TicketPart::Control(run)) => {
+                        PreparedCommand::Control(Arc::clone(run) as Arc<dyn RunControl>)
+                    }
+                    Some(TicketPart::Short(tasks)) => tasks.launch(),
+                    None => PreparedCommand::Empty,
+                };
+                Ok((part, None))
+            },
+        )
     }
 }
 
@@ -286,7 +299,7 @@ impl Drop for Ticket {
 }
 
 impl RunControl for ControlRun {
-    fn start(self: Arc<Self>, then: Then) {
+    fn start(self: Arc<Self>, own: Arc<Promise>, then: Then) {
         let context = self.owner.context();
         let lane = match context.take_queue(self.owner.device(), self.owner.lane_properties()) {
             Ok(lane) => Queue::around(context.clone(), lane),
@@ -295,7 +308,19 @@ impl RunControl for ControlRun {
         let value = Vec::new();
         let stage = Stage::Begin;
         let session = hook::session();
-        Box::new(Machine { run: self, lane, stage, value, target: None, then, session }).advance(None);
+        Box::new(Machine {
+            run: self,
+            own,
+            lane,
+            stage,
+            others: Vec::new(),
+            measured: Vec::new(),
+            value,
+            target: None,
+            then,
+            session,
+        })
+        .advance(None);
     }
 
     fn memory(&self) -> &[Arc<Allocation>] {
@@ -304,6 +329,25 @@ impl RunControl for ControlRun {
 }
 
 impl ControlRun {
+    /// Its node, if it is a loop.
+    fn as_loop(&self) -> Option<LoopNode> {
+        let is_loop = matches!(self.kind, ControlKind::While | ControlKind::Repeat);
+        let graph = self.owner.layout().graph;
+        is_loop.then_some(LoopNode { graph, node: self.node, name: self.name })
+    }
+
+    /// How often it ran, and the loops inside of it.
+    fn loops(&self) -> Vec<LoopTimes> {
+        let Some(notes) = &self.notes else { return Vec::new() };
+        let mut all = notes.times(self.as_loop().as_ref());
+        for part in self.bodies.iter().flat_map(|body| &body.parts) {
+            if let TicketPart::Control(run) = part {
+                all.extend(run.loops());
+            }
+        }
+        all
+    }
+
     fn at(&self, error: Error) -> Error {
         let node = format!("{} node {}", self.name, self.node);
         self.owner.at(error.at(node))
@@ -313,8 +357,13 @@ impl ControlRun {
 /// A loop or a condition that runs.
 struct Machine {
     run: Arc<ControlRun>,
+    own: Arc<Promise>,
     lane: Queue,
     stage: Stage,
+    /// What ends before that which it waits for.
+    others: Vec<Event>,
+    /// The commands of each iteration that runs, or of the launch, where it is measured.
+    measured: Vec<Vec<Event>>,
     /// What was read last.
     value: Vec<u8>,
     target: Option<(HostTarget<u8>, HostSink)>,
@@ -339,6 +388,8 @@ enum Stage {
 enum Next {
     /// It goes on when these have ended.
     Wait(Vec<Event>),
+    /// It goes on when the last of these has ended, which comes after the others.
+    WaitForLast(Vec<Event>),
     Done,
 }
 
@@ -350,17 +401,31 @@ impl Machine {
         let _entered = session.as_ref().map(hook::Session::enter);
         self.session = hook::session();
         loop {
+            let others = std::mem::take(&mut self.others);
             if let Some(error) = failure.take() {
+                // What the others failed with comes first, and they end before this does.
+                if !others.is_empty() {
+                    match Gate::new(others.len(), Some((usize::MAX, error))).wait(self, others) {
+                        Some((machine, error)) => (self, failure) = (machine, error),
+                        None => return,
+                    }
+                    continue;
+                }
                 let error = self.run.at(error);
                 return self.end(Err(error));
             }
             let mut events = Vec::new();
-            let events = match self.next(&mut events) {
+            let own = Arc::clone(&self.own);
+            let events = match own.as_loop(|| self.next(&mut events)) {
                 Ok(Next::Done) => return self.end(Ok(())),
                 Ok(Next::Wait(events)) => events,
+                Ok(Next::WaitForLast(events)) => {
+                    self.others = events;
+                    self.others.pop().into_iter().collect()
+                }
                 Err(error) => {
                     // What was put on queues ends before this does.
-                    let gate = Gate::new(events.len(), Some(error));
+                    let gate = Gate::new(events.len(), Some((0, error)));
                     match gate.wait(self, events) {
                         Some((machine, error)) => (self, failure) = (machine, error),
                         None => return,
@@ -379,7 +444,10 @@ impl Machine {
     }
 
     fn end(self, outcome: Result<()>) {
-        let Self { run, lane, then, .. } = self;
+        let Self { run, own, lane, then, .. } = self;
+        if run.notes.is_some() && outcome.is_ok() {
+            own.set_detail(Arc::new(run.loops()));
+        }
         run.owner.context().put_queue_back(Arc::clone(lane.driver()), None);
         drop((run, lane));
         then(outcome);
@@ -388,6 +456,9 @@ impl Machine {
     /// Puts on the queue what comes next. `events` gets what is there if that fails.
     fn next(&mut self, events: &mut Vec<Event>) -> Result<Next> {
         let run = Arc::clone(&self.run);
+        if let (Some(notes), None) = (&run.notes, &run.flow) {
+            self.measured.drain(..).for_each(|events| notes.ended(1, &events));
+        }
         let is_over = matches!(self.stage, Stage::Last | Stage::Repeat(0));
         if run.cancelled.load(Ordering::Relaxed) && !is_over {
             return Err(Error::new(ErrorKind::Runtime, "the submission was cancelled")
@@ -402,7 +473,7 @@ impl Machine {
             (Stage::Begin, Decide::Device { from, scalar }) => {
                 self.stage = Stage::Decide(0);
                 self.read(from, *scalar, events)?;
-                Ok(Next::Wait(std::mem::take(events)))
+                Ok(Next::WaitForLast(std::mem::take(events)))
             }
             (Stage::Decide(iterations), Decide::Device { scalar, .. }) => {
                 if let Some((target, _)) = &self.target {
@@ -424,12 +495,21 @@ impl Machine {
     /// Launches tasks, until all is done.
     fn tasks(&mut self, flow: &Arc<Flow>) -> Result<Next> {
         match self.stage {
-            Stage::Tasks if flow.is_done()? => return Ok(Next::Done),
-            Stage::Tasks => {}
+            Stage::Tasks => {
+                let is_done = flow.is_done()?;
+                let launch = self.measured.pop().and_then(|events| events.into_iter().next());
+                if let (Some(notes), Some(launch)) = (&self.run.notes, launch) {
+                    notes.launched(self.run.as_loop().as_ref(), flow.iterations()?, &launch);
+                }
+                if is_done {
+                    return Ok(Next::Done);
+                }
+            }
             _ => flow.begin(),
         }
         self.stage = Stage::Tasks;
         let launched = submit_prepared(&self.lane, flow.launch(), std::iter::empty(), &[])?;
+        self.measures(std::slice::from_ref(&launched));
         Ok(Next::Wait(vec![launched]))
     }
 
@@ -447,9 +527,10 @@ impl Machine {
                     return Ok(Next::Done);
                 };
                 body.submit(&self.lane, None, events)?;
+                self.measures(events);
                 self.stage = Stage::Decide(iterations + 1);
                 self.read(from, *scalar, events)?;
-                Ok(Next::Wait(std::mem::take(events)))
+                Ok(Next::WaitForLast(std::mem::take(events)))
             }
             ControlKind::If | ControlKind::Switch => {
                 let index = match run.kind {
@@ -475,9 +556,17 @@ impl Machine {
             let before = events.pop();
             body.submit(&self.lane, before.as_ref(), events)
                 .inspect_err(|_| events.extend(before.clone()))?;
+            self.measures(events);
         }
         self.stage = Stage::Repeat(left - chunk);
         Ok(Next::Wait(std::mem::take(events)))
+    }
+
+    /// Keeps the commands of an iteration that runs, where it is measured.
+    fn measures(&mut self, events: &[Event]) {
+        if self.run.notes.is_some() {
+            self.measured.push(events.to_vec());
+        }
     }
 
     /// Reads the value, after events.
@@ -512,8 +601,8 @@ struct Place {
 }
 
 impl Gate {
-    fn new(events: usize, failure: Option<Error>) -> Arc<Self> {
-        let failure = failure.map(|error| (0, error));
+    /// `failure`: one that is there already, and its number.
+    fn new(events: usize, failure: Option<(usize, Error)>) -> Arc<Self> {
         let place = Mutex::new(Place { machine: None, failure });
         Arc::new(Self { left: AtomicUsize::new(events + 1), place })
     }
@@ -524,10 +613,11 @@ impl Gate {
         machine: Box<Machine>,
         events: Vec<Event>,
     ) -> Option<(Box<Machine>, Option<Error>)> {
+        let own = Arc::clone(&machine.own);
         self.place.lock().machine = Some(machine);
         for (number, event) in events.iter().enumerate() {
             let gate = Arc::clone(self);
-            let over = event.when_over(move |outcome| {
+            let over = event.when_over_for(&own, move |outcome| {
                 if let Some((machine, failure)) = gate.ended(number + 1, outcome.err()) {
                     machine.advance(failure);
                 }

@@ -9,7 +9,7 @@
 //! finalizer.rs  how a graph becomes executable
 //! submit.rs     how it is submitted; command.rs as a command; bound.rs with events from outside
 //! node_events.rs  events of nodes; awaited.rs their promises, which the next submission fulfils
-//! control.rs    loops and conditions that the host decides; body.rs executables as their bodies
+//! control.rs    loops and conditions that the host decides; loops.rs when they ran; body.rs executables as their bodies
 //! ```
 
 mod awaited;
@@ -20,6 +20,7 @@ mod control;
 pub(super) mod finalizer;
 pub(super) mod handle;
 pub(super) mod layout;
+pub(super) mod loops;
 mod memory;
 pub(super) mod names;
 mod node_events;

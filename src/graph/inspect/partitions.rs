@@ -19,7 +19,7 @@ pub struct PartitionInfo {
     pub nodes: Vec<usize>,
     /// The places in the list of the partitions that it waits for.
     pub after: Vec<usize>,
-    /// How it is put on queues. `None` for a host task, which runs on a thread of the library. Also
+    /// How it is put on queues. `None` for a host task. Also
     /// for a loop or a condition that the host decides, and for an event from outside.
     pub strategy: Option<ReplayStrategy>,
     /// Each node waits for the one before it, so that nothing is tracked between them.

@@ -11,6 +11,7 @@ use crate::event::Profiling;
 use crate::graph::exec::options::ReplayStrategy;
 use crate::graph::exec::prepare::Steps;
 use crate::graph::executable::layout::Layout;
+use crate::graph::executable::loops::LoopTimes;
 use crate::graph::executable::names::Names;
 use crate::graph::executable::part::Part;
 use crate::graph::executable::prepared::Prepared;
@@ -43,8 +44,10 @@ pub struct NodeTimes {
     pub partition: usize,
     /// Whether it is a host task.
     pub on_host: bool,
-    /// When. Host tasks are measured on the host's clock, all else on the device's.
+    /// When. Host tasks, loops and conditions are measured on the host's clock, all else on the device's.
     pub times: Profiling,
+    /// How often a loop ran: this node, if it is one, and then the loops inside of it, outer ones first.
+    pub loops: Vec<LoopTimes>,
 }
 
 impl Timeline {
@@ -57,10 +60,12 @@ impl Timeline {
     /// on the track of its partition. While other nodes run there, it is on a further track of the
     /// partition. Times are microseconds since the first start. Host and device have different
     /// clocks, so host tasks are drawn as early as they can have run. A task begins right after the
-    /// nodes that it waited for.
+    /// nodes that it waited for. A loop has a further track for its iterations, or for the launches of the interpreter, as they
+    /// ran on the device. Its arguments have the numbers of iterations.
     pub fn to_chrome_trace(&self) -> String {
-        let origin = self.nodes.iter().map(|node| self.start(node)).min().unwrap_or(0);
-        let micros = |ns: u64| ns as f64 / 1000.0;
+        let spans = self.nodes.iter().flat_map(|node| &node.loops).flat_map(|of| &of.spans);
+        let spans = spans.filter_map(|span| span.times.map(|times| times.started_ns));
+        let origin = self.nodes.iter().map(|node| self.start(node)).chain(spans).min().unwrap_or(0);
         let graph = self.graph;
         let lanes = self.lanes();
         let tracks: BTreeSet<(usize, usize)> =
@@ -83,6 +88,11 @@ impl Timeline {
                     format!(",\"names\":[{}]", names.join(","))
                 }
             };
+            let loops: Vec<String> = node.loops.iter().map(loop_arguments).collect();
+            let names = match loops.is_empty() {
+                true => names,
+                false => format!("{names},\"loops\":[{}]", loops.join(",")),
+            };
             format!(
                 "{{\"name\":\"{}\",\"cat\":\"graph {graph}\",\"ph\":\"X\",\"pid\":{graph},\"tid\":{},\"ts\":{:.3},\"dur\":{:.3},\"args\":{{\"nodes\":{:?}{names}}}}}",
                 escaped(&node.name),
@@ -92,7 +102,38 @@ impl Timeline {
                 node.nodes,
             )
         }));
+        events.extend(self.spans(tracks.len(), origin));
         format!("{{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n{}\n]}}\n", events.join(",\n"))
+    }
+
+    /// The iterations of loops, on tracks of their own from a number on.
+    fn spans(&self, first: usize, origin: u64) -> Vec<String> {
+        let graph = self.graph;
+        let mut events = Vec::new();
+        let loops = self.nodes.iter().flat_map(|node| node.loops.iter().map(move |of| (node.partition, of)));
+        let with_spans = loops.filter(|(_, of)| of.spans.iter().any(|span| span.times.is_some()));
+        for (track, (partition, of)) in (first..).zip(with_spans) {
+            let title = format!("partition {partition}, {} {}", of.name, of.node);
+            events.push(format!(
+                "{{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":{graph},\"tid\":{track},\"args\":{{\"name\":\"{title}\"}}}}"
+            ));
+            let mut number = 0;
+            for span in &of.spans {
+                let name = match span.iterations {
+                    1 => format!("iteration {number}"),
+                    count => format!("iterations {number} to {}", number + count - 1),
+                };
+                number += span.iterations;
+                let Some(times) = span.times else { continue };
+                events.push(format!(
+                    "{{\"name\":\"{name}\",\"cat\":\"graph {graph}\",\"ph\":\"X\",\"pid\":{graph},\"tid\":{track},\"ts\":{:.3},\"dur\":{:.3},\"args\":{{\"iterations\":{}}}}}",
+                    micros(times.started_ns.saturating_sub(origin)),
+                    micros(times.ended_ns.saturating_sub(times.started_ns)),
+                    span.iterations,
+                ));
+            }
+        }
+        events
     }
 
     pub(super) fn into_nodes(self) -> Vec<NodeTimes> {
@@ -136,6 +177,18 @@ impl Timeline {
         }
         lanes
     }
+}
+
+fn micros(ns: u64) -> f64 {
+    ns as f64 / 1000.0
+}
+
+/// A loop in the arguments of an event.
+fn loop_arguments(of: &LoopTimes) -> String {
+    let LoopTimes { node, name, iterations, .. } = of;
+    let mean = of.mean().map(|mean| format!(",\"mean_us\":{:.3}", mean.as_secs_f64() * 1e6));
+    let mean = mean.unwrap_or_default();
+    format!("{{\"node\":{node},\"loop\":\"{name}\",\"iterations\":{iterations}{mean}}}")
 }
 
 /// Text for the inside of a JSON string.
@@ -226,6 +279,7 @@ pub(super) fn of_event(id: u64, parts: Vec<TimedPart>, event: &Event) -> Result<
                 partition: index,
                 on_host: true,
                 times: event.profiling()?,
+                loops: LoopTimes::of_event(event),
             }),
             Some(sequence) => add_measured(index, info, sequence, event, &mut nodes)?,
         }
@@ -256,6 +310,7 @@ fn add_measured(
                     partition: index,
                     on_host: false,
                     times,
+                    loops: Vec::new(),
                 });
             }
         }
@@ -266,6 +321,7 @@ fn add_measured(
             partition: index,
             on_host: false,
             times: event.profiling()?,
+            loops: Vec::new(),
         }),
     }
     Ok(())
@@ -314,6 +370,12 @@ fn host_shift(nodes: &[NodeTimes], waits: &[Vec<usize>]) -> i64 {
         let ends = waits.filter_map(|wait| ends.get(*wait).copied().flatten());
         ends.map(|end| between(node.times.started_ns, end))
     });
+    // Nor does a loop end before its last iteration.
+    let around = on_host(true).filter_map(|node| {
+        let spans = node.loops.iter().flat_map(|of| &of.spans).filter_map(|span| span.times);
+        Some(between(node.times.ended_ns, spans.map(|times| times.ended_ns).max()?))
+    });
+    let behind = behind.chain(around);
     let first = |wanted: bool| on_host(wanted).map(|node| node.times.started_ns).min();
     let together = || Some(between(first(true)?, first(false)?));
     behind.max().or_else(together).unwrap_or(0)
@@ -332,6 +394,7 @@ mod tests {
             partition,
             on_host,
             times,
+            loops: Vec::new(),
         }
     }
 

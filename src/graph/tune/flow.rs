@@ -83,6 +83,8 @@ pub(in crate::graph) struct Flow {
     memory: Vec<Arc<Allocation>>,
     /// Tasks that may fail, and whose they are.
     owners: Vec<(u64, FlowOwner)>,
+    /// The second tasks of loops whose iterations are counted, outer ones first.
+    counted: Vec<(usize, FlowOwner)>,
     /// Of all tasks together.
     pub(in crate::graph) cost_ns: f64,
     /// Whether a launch is known to do all of it.
@@ -106,6 +108,8 @@ struct Run {
     next: u64,
     budget_ns: u64,
     began: Instant,
+    /// Of the loops whose iterations are counted: how many there were before this submission.
+    before: Vec<u64>,
 }
 
 impl FlowSlot {
@@ -185,8 +189,10 @@ impl FlowSlot {
         };
         let mut writer = Writer {
             queue,
+            counts: options.profiling,
             items: Vec::new(),
             owners: Vec::new(),
+            counted: Vec::new(),
             memory: Vec::new(),
             cost_ns: 0.0,
             all_ns: 0.0,
@@ -267,8 +273,12 @@ enum Item<'t> {
 /// Writes a list, in two steps: its memory is made when it is known how many tasks there are.
 struct Writer<'t> {
     queue: &'t Queue,
+    /// Whether iterations are counted.
+    counts: bool,
     items: Vec<Item<'t>>,
     owners: Vec<(u64, FlowOwner)>,
+    /// The second tasks of loops, outer ones first; of one that is not there yet, 0.
+    counted: Vec<(usize, FlowOwner)>,
     memory: Vec<Arc<Allocation>>,
     /// Of the innermost loop, inner loops left out.
     cost_ns: f64,
@@ -335,7 +345,11 @@ impl<'t> Writer<'t> {
                     _ => (FlowOp::Repeat, FlowOp::RepeatAgain),
                 };
                 let limit = flow.max_iterations;
-                let begin = self.push(FlowTask { op: begin, value, constant, limit, ..FlowTask::default() });
+                let counts = self.counts;
+                let begin =
+                    self.push(FlowTask { op: begin, value, constant, limit, counts, ..FlowTask::default() });
+                let place = self.counted.len();
+                self.counted.extend(counts.then(|| (0, owner.clone())));
                 let around = std::mem::take(&mut self.cost_ns);
                 let before_ns = std::mem::take(&mut self.total_ns);
                 let head = self.here();
@@ -350,6 +364,9 @@ impl<'t> Writer<'t> {
                 let cost = (self.cost_ns + self.jump_ns).ceil() as u64;
                 let again =
                     self.push(FlowTask { op: again, target: head, value, cost, ..FlowTask::default() });
+                if let Some((task, _)) = self.counted.get_mut(place) {
+                    *task = again;
+                }
                 let end = self.here();
                 self.set_target(begin, end);
                 self.owners.extend([(begin as u64, owner.clone()), (again as u64, owner)]);
@@ -454,16 +471,21 @@ impl<'t> Writer<'t> {
         let is_short = self.total_ns <= SHORT_NS;
         let budget_ns = if is_short { u64::MAX } else { FIRST_BUDGET_NS };
         let group = program.flow_group(&load);
-        let run = Run { list, program, group, next: 0, budget_ns, began: Instant::now() };
+        let counted: Vec<usize> = self.counted.iter().map(|(task, _)| *task).collect();
+        let before = vec![0; counted.len()];
+        let run = Run { list, program, group, next: 0, budget_ns, began: Instant::now(), before };
         let run = Arc::new(Mutex::new(run));
         let walk = Arc::clone(&run);
         let step = Step::other(
             Vec::new(),
             Box::new(move |queue, after, _| {
                 let mut run = walk.lock();
-                let Run { list, program, group, next, budget_ns, began } = &mut *run;
+                let Run { list, program, group, next, budget_ns, began, before } = &mut *run;
                 if *next == 0 {
                     list.prepare(queue.context(), queue.device())?;
+                    for (task, before) in counted.iter().zip(before) {
+                        *before = list.iterations(*task)?;
+                    }
                 }
                 *began = Instant::now();
                 list.launch_flow(program, queue, [*next, *budget_ns], *group, after)
@@ -472,7 +494,8 @@ impl<'t> Writer<'t> {
         sequence.push(step, &[], NO_LABEL)?;
         let cost_ns = self.all_ns + self.cost_ns;
         let (memory, owners, sequence) = (self.memory, self.owners, Mutex::new(sequence));
-        Ok(Flow { sequence, run, memory, owners, cost_ns, is_short })
+        let counted = self.counted;
+        Ok(Flow { sequence, run, memory, owners, counted, cost_ns, is_short })
     }
 }
 
@@ -498,6 +521,19 @@ impl Flow {
     pub(in crate::graph) fn launch(self: &Arc<Self>) -> PreparedCommand {
         let graph = Arc::clone(self) as Arc<dyn GraphCommand>;
         PreparedCommand::Part(GraphPart::new(graph, 0, None))
+    }
+
+    /// How many iterations of each loop there were in this submission, outer loops first. Nothing where they are
+    /// not counted. The last launch has ended.
+    pub(in crate::graph) fn iterations(&self) -> Result<Vec<(LoopNode, u64)>> {
+        let mut run = self.run.lock();
+        let Run { list, before, .. } = &mut *run;
+        let loops = self.counted.iter().zip(before);
+        loops
+            .map(|((task, owner), before)| {
+                Ok((owner.as_node(), list.iterations(*task)?.wrapping_sub(*before)))
+            })
+            .collect()
     }
 
     /// Whether all is done. The last launch has ended.
@@ -552,7 +588,8 @@ impl GraphCommand for Flow {
 
     fn run_part(self: Arc<Self>, _: usize, _: u64, on: RunOn<'_>) -> Result<Event> {
         let sequence = self.sequence.lock();
-        on.queue.run(&sequence, 0..1, on.after, Mode { measure: false, held: on.held })
+        let measure = on.queue.properties().profiling;
+        on.queue.run(&sequence, 0..1, on.after, Mode { measure, held: on.held })
     }
 
     fn end_part(self: Arc<Self>, _: usize) {}
@@ -564,7 +601,19 @@ impl fmt::Debug for Flow {
     }
 }
 
+/// A loop, as timelines name it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::graph) struct LoopNode {
+    pub(in crate::graph) graph: u64,
+    pub(in crate::graph) node: u32,
+    pub(in crate::graph) name: &'static str,
+}
+
 impl FlowOwner {
+    fn as_node(&self) -> LoopNode {
+        LoopNode { graph: self.graph, node: self.node, name: self.name }
+    }
+
     fn limit_reached(&self) -> Error {
         let Self { graph, node, name, limit } = self;
         too_long(*limit).at(format!("{name} node {node}")).at(format!("graph {graph}"))

@@ -4,7 +4,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use oclave_image::passes::interpreter::{FlowEnd, InterpreterKernel, LocalCopy, TaskRecord};
+use oclave_image::passes::interpreter::{FlowEnd, FlowTask, InterpreterKernel, LocalCopy, TaskRecord};
 
 use super::{FlowGroup, InterpreterProgram, Segment, list_bytes};
 use crate::MakeError as _;
@@ -196,6 +196,19 @@ impl TaskList {
         let mut bytes = [0; FlowEnd::BYTES];
         half.memory.read(list_bytes(end), &mut bytes)?;
         Ok(FlowEnd::of(bytes, end as u64))
+    }
+}
+
+impl TaskList {
+    /// The iterations of the loop that ends with a task ([`FlowTask::iterations`]).
+    ///
+    /// # Errors
+    /// While a launch runs.
+    pub(crate) fn iterations(&mut self, task: usize) -> Result<u64> {
+        let half = self.halves.get_mut(self.current).ok_or_else(not_prepared)?;
+        let mut record = [0_u64; TaskRecord::WORDS];
+        half.memory.read(list_bytes(task), bytemuck::cast_slice_mut(&mut record))?;
+        Ok(FlowTask::iterations(&record))
     }
 }
 

@@ -18,6 +18,7 @@
 //!         Repeat:      n = the value, or task.constant; if (n > task.limit) fail
 //!                      else if (n == 0) next = task.target; else tasks[task.target - 1].count = n - 1
 //!         RepeatAgain: if (task.count != 0) again
+//! begin of a loop of n iterations, where they are counted: again.begun += n - again.count; then again.count = n - 1
 //! again: task.count--; next = task.target; spent += task.cost; if (spent > budget) stop, to go on there
 //! ```
 //! A loop has two tasks: the first one stands before its body, the second one behind it. So an iteration has one
@@ -26,6 +27,8 @@
 //! One work-item runs all of it. What it writes behind the last task says where it stopped
 //! ([`FlowEnd`]); the host launches it again from there. Counters are in the records, so that they
 //! survive that.
+//!
+//! `begun - count` grows by one with each iteration, over all runs of the loop.
 //!
 //! A value is masked and shifted out of the aligned word of 8 bytes that it is a part of.
 //!
@@ -100,6 +103,17 @@ pub struct FlowTask {
     pub constant: u64,
     /// What another iteration adds to what the launch has spent.
     pub cost: u64,
+    /// Of a task that begins a loop: whether its iterations are counted, see [`FlowTask::iterations`].
+    pub counts: bool,
+}
+
+impl FlowTask {
+    /// How often the iterations of a loop have begun since the list was written, from the record of its second
+    /// task; wraps around.
+    pub fn iterations(record: &[u64; TaskRecord::WORDS]) -> u64 {
+        let [begun, count] = [BEGUN, COUNT].map(|at| record.get(at as usize).copied().unwrap_or(0));
+        begun.wrapping_sub(count)
+    }
 }
 
 /// Where a launch stopped: what it wrote behind the last task.
@@ -140,6 +154,10 @@ const COUNT: u64 = 8;
 const COST: u64 = 9;
 /// By how much the word at the address is shifted, in bits.
 const SHIFT: u64 = 10;
+/// How many iterations all runs of the loop could have had until now.
+const BEGUN: u64 = 11;
+/// Whether that is kept.
+const COUNTS: u64 = 12;
 
 impl InterpreterLayout {
     /// The words of a task that decides which one is next; `None` in a module without jumps.
@@ -157,6 +175,7 @@ impl InterpreterLayout {
             (LIMIT, task.limit),
             (CONSTANT, task.constant),
             (COST, task.cost),
+            (COUNTS, task.counts.into()),
         ] {
             if let Some(word) = words.get_mut(at as usize) {
                 *word = value;
@@ -408,6 +427,18 @@ impl Writer<'_, '_> {
         let target = self.word(walk, TARGET);
         let again = self.body.arithmetic(Op::ISub, target, one);
         let again = self.record(walk.list, again);
+        let [counted, set] = [(); 2].map(|()| self.body.new.fresh_id());
+        let (counts, zero) = (self.word(walk, COUNTS), self.body.constant(0));
+        let counts = self.body.less(zero, counts);
+        self.body.push(Op::BranchConditional, &[counts, counted, set]);
+        self.body.label(counted);
+        let (begun, unused) =
+            (self.load_word(self.list, again, BEGUN), self.load_word(self.list, again, COUNT));
+        let begun = self.body.add(begun, count);
+        let begun = self.body.arithmetic(Op::ISub, begun, unused);
+        self.set_word(again, BEGUN, begun);
+        self.body.branch(set);
+        self.body.label(set);
         self.set_word(again, COUNT, left);
     }
 
@@ -556,10 +587,23 @@ mod tests {
     #[test]
     fn modules_without_jumps_have_no_such_tasks() {
         let value = FlowValue { address: 68, ..FlowValue::default() };
-        let task = FlowTask { op: FlowOp::While, target: 9, value, limit: 5, constant: 4, cost: 3 };
+        let task =
+            FlowTask { op: FlowOp::While, target: 9, value, limit: 5, constant: 4, cost: 3, counts: true };
         let mut layout = InterpreterLayout::default();
         assert_eq!(layout.flow(&task), None);
         layout.flow_tasks = Some(20);
-        assert_eq!(layout.flow(&task), Some([23, 0, 9, 64, 0, 0, 5, 4, 0, 3, 32, 0, 0, 0, 0, 0]));
+        assert_eq!(layout.flow(&task), Some([23, 0, 9, 64, 0, 0, 5, 4, 0, 3, 32, 0, 1, 0, 0, 0]));
+    }
+
+    #[test]
+    fn iterations_are_counted_over_all_runs() {
+        let mut record = [0_u64; TaskRecord::WORDS];
+        let mut begin = |count: u64, more: u64| {
+            let unused = record[COUNT as usize];
+            record[BEGUN as usize] = record[BEGUN as usize].wrapping_add(count).wrapping_sub(unused);
+            record[COUNT as usize] = count - 1 - more;
+            FlowTask::iterations(&record)
+        };
+        assert_eq!([begin(100, 4), begin(1, 0), begin(7, 6), begin(1 << 32, 1)], [5, 6, 13, 15]);
     }
 }

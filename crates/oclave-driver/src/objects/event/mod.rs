@@ -296,6 +296,19 @@ impl Event {
         raw.when_ended(then)
     }
 
+    /// Blocks until the command has ended, and tells how, as callbacks are told. It proves nothing more: that is
+    /// what [`Event::wait`] is for.
+    pub fn wait_for_outcome(&self) -> Result<()> {
+        if self.is_behind() {
+            return Ok(());
+        }
+        let raw = self.raw()?;
+        raw.wait().or_else(|error| {
+            raw.wait_for_end()?;
+            raw.outcome().ok().flatten().unwrap_or(Err(error))
+        })
+    }
+
     /// How it has ended; `None` while it has not.
     pub fn outcome(&self) -> Result<Option<Result<()>>> {
         self.status().map(Status::outcome)
