@@ -66,6 +66,11 @@ impl Commands {
         self.all.get(node)?.command.range()
     }
 
+    /// All of them, with memory that is there. Parameters need not have the values that were committed last.
+    pub(in crate::graph) fn without_values(&self) -> impl Iterator<Item = &CommandKind> {
+        self.all.iter().map(|own| &**own.located.as_ref().unwrap_or(&own.command))
+    }
+
     /// All of them, with memory that is there.
     pub(in crate::graph) fn to_vec(&self) -> Vec<Arc<CommandKind>> {
         (0..self.all.len()).filter_map(|node| self.get(node)).map(Cow::into_owned).collect()
