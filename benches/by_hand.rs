@@ -20,7 +20,8 @@ mod raw;
 use std::ffi::c_void;
 use std::ptr::{null, null_mut};
 
-use oclave::{Context, Device, DeviceGlobal, Queue};
+use oclave::kernel::DeviceGlobal;
+use oclave::{Context, Device, Queue};
 use opencl_sys::{cl_event, cl_kernel, cl_mem, cl_program};
 use raw::{Raw, check};
 

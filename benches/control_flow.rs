@@ -19,7 +19,9 @@ use std::collections::HashMap;
 use std::ffi::c_void;
 use std::ptr::{null, null_mut};
 
-use oclave::{Command, Context, Device, Graph, KernelBundle, Queue, ReplayStrategy};
+use oclave::graph::ReplayStrategy;
+use oclave::kernel::KernelBundle;
+use oclave::{Command, Context, Device, Graph, Queue};
 use opencl_sys::cl_kernel;
 use raw::{Raw, check};
 

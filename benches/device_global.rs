@@ -12,7 +12,8 @@ mod raw;
 use std::ffi::c_void;
 use std::ptr::{null, null_mut};
 
-use oclave::{Context, Device, DeviceGlobal, KernelBundle, ProgramCache, Queue};
+use oclave::kernel::{DeviceGlobal, KernelBundle, ProgramCache};
+use oclave::{Context, Device, Queue};
 use raw::{Raw, check};
 
 mod kernels {

@@ -36,7 +36,9 @@ use std::thread::Thread;
 
 use opencl_sys::{cl_event, cl_int};
 
-use oclave::{Command, Context, Event, EventFuture, ExecutableGraph, Graph, Queue, ReplayStrategy};
+use oclave::event::EventFuture;
+use oclave::graph::{ExecutableGraph, ReplayStrategy};
+use oclave::{Command, Context, Event, Graph, Queue};
 use raw::{Raw, check};
 
 mod kernels {

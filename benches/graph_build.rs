@@ -8,7 +8,8 @@
 
 mod measure;
 
-use oclave::{Command, Context, Event, Graph, Node, Queue};
+use oclave::graph::Node;
+use oclave::{Command, Context, Event, Graph, Queue};
 
 mod kernels {
     oclave::include_kernels!("bench");

@@ -20,10 +20,10 @@ mod measure;
 
 use std::time::{Duration, Instant};
 
-use oclave::{
-    Command, Context, Device, ExecutableGraph, Graph, KernelBundle, Node, Queue, ReplayStrategy, UsmSlice,
-    usm,
-};
+use oclave::graph::{ExecutableGraph, Node, ReplayStrategy};
+use oclave::kernel::KernelBundle;
+use oclave::memory::usm;
+use oclave::{Command, Context, Device, Graph, Queue, UsmSlice};
 
 const NODES: usize = 1000;
 const LAYER: usize = 10;

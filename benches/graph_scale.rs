@@ -15,7 +15,9 @@ mod shapes;
 
 use std::cell::RefCell;
 
-use oclave::{Command, Context, ExecutableGraph, Graph, ReplayStrategy, UsmSlice, usm};
+use oclave::graph::{ExecutableGraph, ReplayStrategy};
+use oclave::memory::usm;
+use oclave::{Command, Context, Graph, UsmSlice};
 use shapes::{SHAPES, Shape};
 
 mod kernels {

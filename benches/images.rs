@@ -10,8 +10,8 @@
 mod measure;
 mod raw;
 
-use oclave::images::{D2, Rgba, Unorm8};
-use oclave::{Context, Image, Queue};
+use oclave::images::{D2, Image, Rgba, Unorm8};
+use oclave::{Context, Queue};
 use raw::Raw;
 use raw::images::RawImage;
 

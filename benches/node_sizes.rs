@@ -14,10 +14,10 @@ mod measure;
 
 use std::time::Instant;
 
-use oclave::{
-    Command, Context, Device, ExecutableGraph, Graph, KernelBundle, KernelCall, Node, Queue, ReplayStrategy,
-    UsmSlice, usm,
-};
+use oclave::graph::{ExecutableGraph, Node, ReplayStrategy};
+use oclave::kernel::{KernelBundle, KernelCall};
+use oclave::memory::usm;
+use oclave::{Command, Context, Device, Graph, Queue, UsmSlice};
 
 const NODES: usize = 400;
 /// Items of the largest node.

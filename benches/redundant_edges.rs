@@ -17,7 +17,9 @@ mod shapes;
 
 use std::ptr::{null, null_mut};
 
-use oclave::{Context, ExecutableGraph, Graph, Queue, ReplayStrategy, UsmSlice, usm};
+use oclave::graph::{ExecutableGraph, ReplayStrategy};
+use oclave::memory::usm;
+use oclave::{Context, Graph, Queue, UsmSlice};
 use opencl_sys::{cl_event, cl_kernel, cl_uint};
 use raw::{Raw, check};
 

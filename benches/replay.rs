@@ -17,7 +17,9 @@ mod shapes;
 use std::ffi::c_void;
 use std::ptr::{null, null_mut};
 
-use oclave::{Context, Device, Event, ExecutableGraph, Graph, Queue, ReplayStrategy, UsmSlice, usm};
+use oclave::graph::{ExecutableGraph, ReplayStrategy};
+use oclave::memory::usm;
+use oclave::{Context, Device, Event, Graph, Queue, UsmSlice};
 use opencl_sys::{cl_command_buffer_khr, cl_event, cl_kernel, cl_uint};
 use raw::command_buffer::CommandBuffers;
 use raw::{Raw, check};

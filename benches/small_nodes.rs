@@ -20,10 +20,10 @@ mod raw;
 use std::ffi::{CString, c_void};
 use std::ptr::{null, null_mut};
 
-use oclave::{
-    Command, Context, Device, ExecutableGraph, Graph, KernelBundle, Node as GraphNode, Queue, ReplayStrategy,
-    UsmSlice, usm,
-};
+use oclave::graph::{ExecutableGraph, Node as GraphNode, ReplayStrategy};
+use oclave::kernel::KernelBundle;
+use oclave::memory::usm;
+use oclave::{Command, Context, Device, Graph, Queue, UsmSlice};
 use opencl_sys::{cl_command_buffer_khr, cl_kernel, cl_program};
 use raw::command_buffer::CommandBuffers;
 use raw::{Raw, check};
@@ -142,7 +142,7 @@ impl Ours {
             let call = bundle.kernel(kernel).unwrap().call();
             let call = call.pointer_mut::<f32>(&array(*x)).pointer::<f32>(&array(*y));
             let command = match row.local {
-                Some(local) => Command::parallel_for(oclave::NdRange::new(row.items, local), call),
+                Some(local) => Command::parallel_for(oclave::kernel::NdRange::new(row.items, local), call),
                 None => Command::parallel_for(row.items, call),
             };
             let after: Vec<&GraphNode> = at

@@ -18,7 +18,8 @@ use std::process::Command;
 use std::ptr::{null, null_mut};
 use std::time::Instant;
 
-use oclave::{Context, Device, KernelCall, Queue, UsmSlice};
+use oclave::kernel::KernelCall;
+use oclave::{Context, Device, Queue, UsmSlice};
 use raw::{Raw, check};
 
 mod kernels {

@@ -25,11 +25,11 @@ use std::ffi::c_void;
 use std::ptr::null;
 use std::time::Instant;
 
-use oclave::mask::Mask;
-use oclave::{
-    Command, Context, Device, DynamicParameter, ExecutableGraph, Graph, Local, NdRange, Node, Queue,
-    ReplayStrategy, UsmSlice, usm,
-};
+use oclave::device::mask::Mask;
+use oclave::graph::{DynamicParameter, ExecutableGraph, Node, ReplayStrategy};
+use oclave::kernel::{Local, NdRange};
+use oclave::memory::usm;
+use oclave::{Command, Context, Device, Graph, Queue, UsmSlice};
 use opencl_sys::{
     CL_COMMAND_BUFFER_FLAGS_KHR, CL_COMMAND_BUFFER_MUTABLE_KHR, CL_MUTABLE_DISPATCH_ARGUMENTS_KHR,
     CL_MUTABLE_DISPATCH_UPDATABLE_FIELDS_KHR, CL_STRUCTURE_TYPE_MUTABLE_DISPATCH_CONFIG_KHR,

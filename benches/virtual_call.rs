@@ -13,7 +13,8 @@ mod raw;
 use std::ffi::c_void;
 use std::ptr::{null, null_mut};
 
-use oclave::{Context, Device, KernelCall, Queue, UsmSlice};
+use oclave::kernel::KernelCall;
+use oclave::{Context, Device, Queue, UsmSlice};
 use raw::{Raw, check};
 
 mod kernels {

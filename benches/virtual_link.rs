@@ -14,8 +14,10 @@ mod raw;
 
 use std::time::Instant;
 
+use oclave::device::Aspects;
+use oclave::kernel::ProgramCache;
 use oclave::record::Session;
-use oclave::{Aspects, Context, Device, ProgramCache, Queue};
+use oclave::{Context, Device, Queue};
 use oclave_image::passes::{DeviceTarget, VirtualProgram, legalize};
 use oclave_image::{DeviceImage, VirtualFunctions};
 use raw::Raw;

@@ -9,12 +9,13 @@ use bytemuck::Pod;
 
 use crate::MakeError as _;
 use crate::driver;
+use crate::driver::MemoryKind;
 use crate::driver::free_pool::SpareMemory;
 use crate::driver::native::{ContextHandle, cl_context};
 use crate::driver::sync::Mutex;
-use crate::memory::{UsmSlice, kind};
-use crate::program::{PrintSink, Printed, Programs};
-use crate::{Device, Error, Event, MemoryKind, ProgramCache, Result, runtime};
+use crate::memory::{UsmSlice, usm};
+use crate::program::{PrintSink, Printed, ProgramCache, Programs};
+use crate::{Device, Error, Event, Result, runtime};
 
 /// Devices of one platform that share memory, programs, and events.
 ///
@@ -110,7 +111,7 @@ impl Context {
     /// [`ErrorKind::MemoryAllocation`](crate::ErrorKind::MemoryAllocation) when it does not fit,
     /// and [`ErrorKind::FeatureNotSupported`](crate::ErrorKind::FeatureNotSupported) when the
     /// device has no such memory.
-    pub fn alloc_device<T: Pod>(&self, len: usize) -> Result<UsmSlice<T, kind::DeviceOnly>> {
+    pub fn alloc_device<T: Pod>(&self, len: usize) -> Result<UsmSlice<T, usm::DeviceOnly>> {
         UsmSlice::new(self, Some(self.device()), len)
     }
 
@@ -123,7 +124,7 @@ impl Context {
         &self,
         device: &Device,
         len: usize,
-    ) -> Result<UsmSlice<T, kind::DeviceOnly>> {
+    ) -> Result<UsmSlice<T, usm::DeviceOnly>> {
         if !self.devices().contains(device) {
             return Err(Error::invalid(format!("device `{}` is not in the context", device.name())));
         }
@@ -134,7 +135,7 @@ impl Context {
     ///
     /// # Errors
     /// As [`Context::alloc_device`].
-    pub fn alloc_host<T: Pod>(&self, len: usize) -> Result<UsmSlice<T, kind::Host>> {
+    pub fn alloc_host<T: Pod>(&self, len: usize) -> Result<UsmSlice<T, usm::Host>> {
         UsmSlice::new(self, None, len)
     }
 
@@ -142,7 +143,7 @@ impl Context {
     ///
     /// # Errors
     /// As [`Context::alloc_device`].
-    pub fn alloc_shared<T: Pod>(&self, len: usize) -> Result<UsmSlice<T, kind::Shared>> {
+    pub fn alloc_shared<T: Pod>(&self, len: usize) -> Result<UsmSlice<T, usm::Shared>> {
         // Memory shared by all devices where there are several.
         let device = if self.devices().len() == 1 { Some(self.device()) } else { None };
         UsmSlice::new(self, device, len)
@@ -271,7 +272,7 @@ impl ContextBuilder {
     /// Sets whether graphs of the context run small nodes by the interpreter.
     ///
     /// `Some(false)` disables it, even for
-    /// [`ReplayStrategy::Interpreter`](crate::ReplayStrategy::Interpreter). `Some(true)` uses it
+    /// [`ReplayStrategy::Interpreter`](crate::graph::ReplayStrategy::Interpreter). `Some(true)` uses it
     /// for all nodes that it supports, and makes `finalize` wait for its program. `None` uses it
     /// where it is faster. The default comes from `OCLAVE_GRAPH_INTERPRETER`: `0` or `off`, `1` or
     /// `on`. Any other value is ignored with a warning in the log.
@@ -327,7 +328,8 @@ impl ContextBuilder {
     /// given. Take them from [`Context::devices`].
     ///
     /// ```no_run
-    /// # use oclave::{Context, Device, MemoryKind};
+    /// # use oclave::device::MemoryKind;
+    /// # use oclave::{Context, Device};
     /// # fn main() -> oclave::Result<()> {
     /// let context = Context::builder(&[Device::select()?]).memory(MemoryKind::UnifiedSvm).build()?;
     /// let shared = context.alloc_shared::<f32>(1000)?;

@@ -30,7 +30,7 @@ pages! {
     optional_features = "optional-features.md",
     programs = "programs.md",
     rust_kernels = "rust-kernels.md",
-    setup = "setup.md",
+    first_program = "first-program.md",
     tracing = "tracing.md",
     updating_graphs = "updating-graphs.md",
     virtual_functions = "virtual-functions.md",

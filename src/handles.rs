@@ -1,6 +1,7 @@
 //! One handle or several, where a function takes either.
 
-use crate::{Event, Node, Queue};
+use crate::graph::Node;
+use crate::{Event, Queue};
 
 mod sealed {
     pub trait Sealed {}

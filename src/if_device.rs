@@ -6,8 +6,8 @@
 ///
 /// ```
 /// let mut log = Vec::new();
-/// oclave::if_host(|| log.push("host"));
-/// let lanes = oclave::if_host(|| 1).otherwise(|| unreachable!("only devices call this"));
+/// oclave::kernel::if_host(|| log.push("host"));
+/// let lanes = oclave::kernel::if_host(|| 1).otherwise(|| unreachable!("only devices call this"));
 /// assert_eq!((log, lanes), (vec!["host"], 1));
 /// ```
 pub fn if_host<R>(body: impl FnOnce() -> R) -> Ran<R> {
@@ -17,8 +17,8 @@ pub fn if_host<R>(body: impl FnOnce() -> R) -> Ran<R> {
 /// Does not call `body`, for devices do; `otherwise` is for the host.
 ///
 /// ```
-/// oclave::if_device(|| unreachable!("only devices call this"));
-/// assert_eq!(oclave::if_device(|| 64).otherwise(|| 1), 1);
+/// oclave::kernel::if_device(|| unreachable!("only devices call this"));
+/// assert_eq!(oclave::kernel::if_device(|| 64).otherwise(|| 1), 1);
 /// ```
 pub fn if_device<R>(_body: impl FnOnce() -> R) -> NotRun<R> {
     NotRun { result: std::marker::PhantomData }

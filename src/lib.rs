@@ -42,6 +42,20 @@
 //!    checks it, because drivers crash on bad modules, and builds it. Or it loads the program from
 //!    the [`ProgramCache`]. Later launches find the kernel ready.
 //!
+//! # Where the names are
+//! The root has the objects that every program uses. The other names are in modules:
+//!
+//! | module | what it has |
+//! |---|---|
+//! | [`device`] | platforms, capabilities and limits |
+//! | [`context`], [`queue`], [`event`] | builders of contexts and queues; the status and times of events |
+//! | [`memory`] | kinds of USM, rectangles, accessors, guards, reads and writes of the host |
+//! | [`kernel`] | calls, arguments, ranges, device globals, specialization constants, bundles, the cache |
+//! | [`command`] | what a [`Command`] is made of |
+//! | [`graph`] | nodes, executables, parameters, bodies, the memory of graphs, what inspects them |
+//! | [`images`], [`vector`] | images and samplers; the vector types of OpenCL C |
+//! | [`native`] | the handles of OpenCL |
+//!
 //! # Objects
 //! [`Device`] → [`Context`] → [`Queue`] → [`Event`]; memory is [`UsmSlice`]. All are handles: cheap
 //! to clone, `Send` and `Sync`. Each keeps alive what it depends on, so they may be dropped in any
@@ -111,15 +125,39 @@
 //!   `tracing.md` lists them. Off, it costs nothing. Messages go to the crate `log` with and without
 //!   it.
 //! - `test-kernels`: compiles this repository's own kernels; of no use elsewhere.
+//!
+//! [`ImageTable`]: kernel::ImageTable
+//! [`DeviceGlobal`]: kernel::DeviceGlobal
+//! [`SpecConstant`]: kernel::SpecConstant
+//! [`KernelCall`]: kernel::KernelCall
+//! [`ProgramCache`]: kernel::ProgramCache
+//! [`KernelBundle`]: kernel::KernelBundle
+//! [`Range`]: kernel::Range
+//! [`NdRange`]: kernel::NdRange
+//! [`Handler`]: command::Handler
+//! [`Accessor`]: memory::Accessor
+//! [`HostReader`]: memory::HostReader
+//! [`HostWriter`]: memory::HostWriter
+//! [`Image`]: images::Image
+//! [`Sampler`]: images::Sampler
+//! [`UsmRect`]: memory::UsmRect
+//! [`KernelBundle::from_spirv`]: kernel::KernelBundle::from_spirv
+//! [`KernelBundle::from_image`]: kernel::KernelBundle::from_image
+//! [`ImageTable::new`]: kernel::ImageTable::new
+//! [`Accessor::part`]: memory::Accessor::part
+//! [`KernelCall::spec`]: kernel::KernelCall::spec
+//! [`if_device`]: kernel::if_device
+//! [`if_host`]: kernel::if_host
 #![deny(unsafe_code)]
 
-mod command;
-mod context;
+pub mod command;
+pub mod context;
 mod dag;
+pub mod device;
 mod device_global;
 mod environment;
-mod event;
-mod graph;
+pub mod event;
+pub mod graph;
 #[cfg(doctest)]
 mod guide;
 mod handles;
@@ -127,11 +165,12 @@ mod if_device;
 mod image;
 pub mod images;
 mod include_kernels;
-mod memory;
+pub mod kernel;
+pub mod memory;
 #[cfg(feature = "opencl3")]
 mod opencl3;
 mod program;
-mod queue;
+pub mod queue;
 mod range;
 mod runtime;
 mod trace;
@@ -143,7 +182,6 @@ use oclave_driver as driver;
 use oclave_driver::MakeError;
 #[doc(hidden)]
 pub use oclave_driver::{shared_call, shared_function, shared_library};
-pub use oclave_image::{Aspects, HostAccess, Side};
 
 /// The crate whose [`Pod`](bytemuck::Pod) elements of memory must implement. Generated code uses
 /// it. A release that needs another major version of it is a major release.
@@ -152,42 +190,21 @@ pub use bytemuck;
 /// another major version of it is a major release.
 pub use half;
 
-pub use command::{
-    Advice, Command, Contents, ControlInteger, ControlScalar, CopyFrom, CopyTo, Count, Fold, FoldScalar,
-    Handler, KernelCall, KernelLocal, KernelPointer, KernelPointerMut, KernelValue, Local, Memory,
-    NativeKernel, RawArgument, TaskResult,
-};
-pub use context::{Context, ContextBuilder};
-pub use device_global::{BundleGlobal, DeviceGlobal, Elements, GlobalElement, GlobalSlice, host_access};
-pub use driver::free_pool::SpareMemory;
+#[doc(inline)]
+pub use command::Command;
+#[doc(inline)]
+pub use context::Context;
+#[doc(inline)]
+pub use device::Device;
+pub use driver::native;
 #[cfg(feature = "record")]
 pub use driver::record;
-pub use driver::{
-    Capabilities, CommandBufferSupport, Device, DeviceGlobalAccess, DeviceKind, Limits, MemoryKind,
-    MemorySupport, MutableDispatchSupport, Platform, SpirvQueries, SvmCapabilities, SvmSupport,
-    UnifiedSvmSupport, UsmSupport, Version, loader_name, mask, native,
-};
-pub use event::{Event, EventFuture, EventStatus, Profiling};
-pub use graph::{
-    Arena, Body, BoundGraph, Detail, DynamicCommandGroup, DynamicParameter, DynamicParameters, DynamicValue,
-    ExecutableGraph, ExternalEvent, Finalizer, Graph, GraphAllocation, GraphBuilder, GraphMemory,
-    GraphSource, GraphSupport, Node, NodeBuilder, NodeSource, NodeTimes, NodeType, NotInterpreted,
-    OutsideSource, PartitionInfo, QueueState, RecordingGuard, ReplayStrategy, SegmentInfo, Timeline, Waits,
-};
-pub use handles::Handles;
-pub use if_device::{NotRun, Ran, if_device, if_host};
-pub use image::{ImageTable, Kernel};
-pub use images::{Image, KernelImage, KernelSampler, Sampler, SamplerBuilder};
-pub use memory::{
-    AccessKind, Accessor, AsyncSource, Buffer, HostAddressable, HostReader, HostTarget, HostWriter,
-    ReadGuard, Readback, ReadbackFuture, Reads, Shape, TaskAccess, UsmKind, UsmRect, UsmSlice, WriteBack,
-    WriteGuard, Writes, access, kind as usm,
-};
+#[doc(inline)]
+pub use event::Event;
+#[doc(inline)]
+pub use graph::Graph;
+#[doc(inline)]
+pub use memory::{Buffer, UsmSlice};
 pub use oclave_driver::{Error, ErrorKind, Result};
-#[cfg(feature = "compiler")]
-pub use program::KernelSource;
-pub use program::{
-    BundleKernel, KernelBundle, Printed, ProgramCache, SpecConstant, SpecType, build_ahead_of_time,
-};
-pub use queue::{Queue, QueueBuilder};
-pub use range::{LaunchRange, NdRange, Range};
+#[doc(inline)]
+pub use queue::Queue;

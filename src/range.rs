@@ -8,7 +8,7 @@ use crate::{Error, ErrorKind, Result};
 /// How many work-items a launch has in each of one to three dimensions.
 ///
 /// The first dimension is `get_global_id(0)`: `[x, y]`. Arrays have the other order
-/// ([`Shape`](crate::Shape)). A range may be empty: such a launch runs nothing, and still takes its
+/// ([`Shape`](crate::memory::Shape)). A range may be empty: such a launch runs nothing, and still takes its
 /// place in the order of the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Range {
@@ -94,7 +94,7 @@ impl From<[usize; 3]> for Range {
 /// A range with, optionally, a work-group size and an offset of the global ids.
 ///
 /// ```
-/// use oclave::NdRange;
+/// use oclave::kernel::NdRange;
 ///
 /// let range = NdRange::new([1024, 768], [16, 16]).with_offset([0, 8]);
 /// assert_eq!(range.local().map(|l| l.sizes()), Some([16, 16, 1]));

@@ -7,9 +7,10 @@
 mod common;
 
 use common::{bundle, call, context};
-use oclave::{
-    Command, Context, CopyFrom, CopyTo, Event, HostTarget, KernelBundle, Queue, Result, UsmSlice, usm,
-};
+use oclave::command::{CopyFrom, CopyTo};
+use oclave::kernel::KernelBundle;
+use oclave::memory::{HostTarget, usm};
+use oclave::{Command, Context, Event, Queue, Result, UsmSlice};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
@@ -137,7 +138,7 @@ struct Machine<'a> {
 
 impl Machine<'_> {
     fn command(&self, op: &Op, arrays: &[Array], read: &mut Vec<HostTarget<i32>>) -> Result<Command> {
-        fn slice<K: oclave::UsmKind>(
+        fn slice<K: oclave::memory::UsmKind>(
             memory: &UsmSlice<i32, K>,
             start: usize,
             len: usize,

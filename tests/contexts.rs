@@ -4,7 +4,7 @@
 mod common;
 
 use common::{NO_POINTERS, bundle, call, context};
-use oclave::mask::Mask;
+use oclave::device::mask::Mask;
 use oclave::{Context, ErrorKind, Queue};
 
 #[test]

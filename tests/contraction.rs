@@ -6,7 +6,8 @@
 mod common;
 
 use common::{context, queues, strategies};
-use oclave::{Command, Graph, UsmSlice, usm};
+use oclave::memory::usm;
+use oclave::{Command, Graph, UsmSlice};
 
 mod kernels {
     oclave::include_kernels!("tests");

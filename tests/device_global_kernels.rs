@@ -3,7 +3,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
-use oclave::{Queue, UsmSlice, usm};
+use oclave::memory::usm;
+use oclave::{Queue, UsmSlice};
 
 mod common;
 

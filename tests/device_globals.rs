@@ -4,8 +4,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use bytemuck::Zeroable;
+use oclave::kernel::{DeviceGlobal, ImageTable, ProgramCache};
 use oclave::record::Session;
-use oclave::{Context, DeviceGlobal, ErrorKind, ImageTable, ProgramCache, Queue};
+use oclave::{Context, ErrorKind, Queue};
 use oclave_image::{DeviceGlobalInfo, DeviceImage, HostAccess};
 
 mod common;

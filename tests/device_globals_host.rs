@@ -5,8 +5,10 @@
 
 use std::sync::Arc;
 
+use oclave::kernel::{DeviceGlobal, HostAccess, ImageTable, host_access};
+use oclave::memory::Readback;
 use oclave::record::Session;
-use oclave::{Context, DeviceGlobal, ErrorKind, Event, HostAccess, ImageTable, Queue, Readback, host_access};
+use oclave::{Context, ErrorKind, Event, Queue};
 use oclave_image::{DeviceGlobalInfo, DeviceImage};
 
 mod common;

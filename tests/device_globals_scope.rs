@@ -3,9 +3,11 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
-use oclave::mask::Mask;
+use oclave::device::Aspects;
+use oclave::device::mask::Mask;
+use oclave::kernel::{DeviceGlobal, HostAccess, ProgramCache};
 use oclave::record::{ObjectKind, Session};
-use oclave::{Aspects, Context, DeviceGlobal, ErrorKind, HostAccess, ProgramCache, Queue};
+use oclave::{Context, ErrorKind, Queue};
 
 mod common;
 use common::queue;

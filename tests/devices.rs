@@ -1,8 +1,9 @@
 //! Devices and their capabilities, as the driver that is here tells them.
 
-use oclave::mask::{self, Mask};
+use oclave::device::Platform;
+use oclave::device::mask::{self, Mask};
 use oclave::record::{ObjectKind, Session};
-use oclave::{Context, Device, ErrorKind, Platform};
+use oclave::{Context, Device, ErrorKind};
 
 /// The devices, or the reason why there are none.
 fn devices() -> Option<Vec<Device>> {
@@ -35,7 +36,7 @@ fn capabilities_are_plausible() {
         assert!(capabilities.limits.max_work_item_sizes.iter().all(|n| *n > 0));
         assert!(capabilities.limits.global_memory_bytes >= capabilities.limits.max_allocation_bytes);
         if let Some(command_buffer) = capabilities.command_buffer {
-            assert!(command_buffer.version >= oclave::Version::new(0, 9, 4));
+            assert!(command_buffer.version >= oclave::device::Version::new(0, 9, 4));
         }
         assert!(capabilities.spirv_versions.is_sorted());
         assert_eq!(capabilities.takes_kernels(), device.require_kernels().is_ok());
@@ -220,7 +221,7 @@ fn public_types_are_send_and_sync() {
     fn check<T: Send + Sync + Clone + std::fmt::Debug>() {}
     check::<Device>();
     check::<Platform>();
-    check::<oclave::Capabilities>();
+    check::<oclave::device::Capabilities>();
     check::<oclave::record::Handle>();
 }
 

@@ -1,8 +1,9 @@
 //! A driver that fails while the platforms are listed. One test in a process of its own: the
 //! platforms that are found stay known.
 
+use oclave::device::Platform;
 use oclave::record::Session;
-use oclave::{Device, ErrorKind, Platform};
+use oclave::{Device, ErrorKind};
 
 #[test]
 fn a_failed_enumeration_is_an_error_and_is_tried_again() {

@@ -10,11 +10,13 @@ mod common;
 use std::sync::Arc;
 
 use common::{bundle, call, context, gate, queues, queues_with};
+use oclave::command::Advice;
+use oclave::event::EventStatus;
+use oclave::kernel::{KernelBundle, KernelCall};
+use oclave::memory::HostTarget;
+use oclave::queue::QueueBuilder;
 use oclave::record::Session;
-use oclave::{
-    Advice, Command, Context, ErrorKind, Event, EventStatus, HostTarget, KernelBundle, KernelCall, Queue,
-    QueueBuilder, UsmSlice,
-};
+use oclave::{Command, Context, ErrorKind, Event, Queue, UsmSlice};
 
 fn bump(bundle: &KernelBundle, value: &UsmSlice<i32>, step: i32) -> KernelCall {
     call(bundle, "bump_by").pointer_mut::<i32>(value).value(step)
@@ -302,7 +304,7 @@ fn events_go_anywhere() {
     everywhere::<Event>();
     everywhere::<Command>();
     everywhere::<Queue>();
-    everywhere::<oclave::UsmRect<f32>>();
+    everywhere::<oclave::memory::UsmRect<f32>>();
     let Some(context) = context() else { return };
     let queue = Queue::new(&context).unwrap();
     let (task, open) = gate(&queue);

@@ -12,7 +12,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use common::{bundle, call, chain, context, device, replay_kernels, without_cache};
-use oclave::{Command, Context, Graph, Queue, ReplayStrategy};
+use oclave::graph::ReplayStrategy;
+use oclave::{Command, Context, Graph, Queue};
 
 /// Whether all commands of the child are on their queues.
 static LEFT: AtomicBool = AtomicBool::new(false);

@@ -5,7 +5,8 @@
 use std::fs;
 use std::path::Path;
 
-use oclave::{Context, Device, Error, ErrorKind, KernelBundle, KernelSource, ProgramCache, Queue};
+use oclave::kernel::{KernelBundle, KernelSource, ProgramCache};
+use oclave::{Context, Device, Error, ErrorKind, Queue};
 
 mod common;
 use common::{device, load};

@@ -13,8 +13,10 @@ use std::task::{Context as Task, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
 use common::{bundle, call, context, gate, queues_and_eventless, settle};
+use oclave::event::EventFuture;
+use oclave::memory::Readback;
 use oclave::record::Session;
-use oclave::{Command, Error, ErrorKind, Event, EventFuture, Graph, Queue, Readback};
+use oclave::{Command, Error, ErrorKind, Event, Graph, Queue};
 
 fn assert_send<T: Send + 'static>(value: T) -> T {
     value

@@ -14,9 +14,11 @@ mod bench {
 }
 
 use kernels::{arguments, globals_define, globals_use, names, saxpy, spec_constants, templates};
-use oclave::host_access::{Read, ReadWrite, Write};
+use oclave::UsmSlice;
+use oclave::kernel::host_access::{Read, ReadWrite, Write};
+use oclave::kernel::{DeviceGlobal, KernelCall, Local, SpecConstant};
+use oclave::memory::usm;
 use oclave::vector::{Float3, Float4, Int2, Short8, Uchar3};
-use oclave::{DeviceGlobal, KernelCall, Local, SpecConstant, UsmSlice, usm};
 
 #[test]
 fn structs_have_the_devices_layout() {

@@ -13,10 +13,10 @@ use std::sync::Mutex;
 use kernels::arguments::{Pair, fill_bytes, group_sum, positions, structs};
 use kernels::buffers::{advance, number};
 use kernels::saxpy::saxpy;
-use oclave::{
-    Buffer, Command, Context, Detail, DynamicCommandGroup, DynamicParameter, ErrorKind, Event,
-    ExecutableGraph, Graph, Local, NdRange, NodeType, Queue, Range, RawArgument,
-};
+use oclave::command::RawArgument;
+use oclave::graph::{Detail, DynamicCommandGroup, DynamicParameter, ExecutableGraph, NodeType};
+use oclave::kernel::{Local, NdRange, Range};
+use oclave::{Buffer, Command, Context, ErrorKind, Event, Graph, Queue};
 
 /// The lines that tell of each node.
 fn shown(graph: &Graph) -> String {
@@ -324,7 +324,7 @@ fn commands_of_a_group_depend_on_the_same_nodes() {
     ]);
     let node = graph.add(&fresh).unwrap();
     assert!(node.predecessors().is_empty());
-    let reader = graph.add(Command::read(&b.read(), &oclave::HostTarget::new(8).unwrap())).unwrap();
+    let reader = graph.add(Command::read(&b.read(), &oclave::memory::HostTarget::new(8).unwrap())).unwrap();
     assert_eq!(reader.predecessors(), std::slice::from_ref(&node), "as if either command ran");
     let unlike = group([
         Command::parallel_for(8, advance(a.read_write(), 1, 1)),

@@ -6,7 +6,10 @@
 mod common;
 
 use common::{queues_and_measuring, undecided};
-use oclave::{Aspects, Command, Context, ErrorKind, Graph, Queue, ReplayStrategy, UsmSlice, usm};
+use oclave::device::Aspects;
+use oclave::graph::ReplayStrategy;
+use oclave::memory::usm;
+use oclave::{Command, Context, ErrorKind, Graph, Queue, UsmSlice};
 
 mod levels {
     oclave::include_kernels!("levels");

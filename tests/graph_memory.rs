@@ -12,7 +12,8 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use oclave::{Command, Context, Graph, Node, Queue, ReplayStrategy};
+use oclave::graph::{Node, ReplayStrategy};
+use oclave::{Command, Context, Graph, Queue};
 
 struct Counting;
 

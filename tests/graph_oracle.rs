@@ -12,10 +12,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 
 use common::{bundle, call, graph_devices, queues_and_measuring, strategies};
-use oclave::{
-    Buffer, Command, Context, CopyFrom, CopyTo, Event, ExecutableGraph, Graph, HostTarget, KernelBundle,
-    Node, Queue, ReplayStrategy, UsmSlice, usm,
-};
+use oclave::command::{CopyFrom, CopyTo};
+use oclave::graph::{ExecutableGraph, Node, ReplayStrategy};
+use oclave::kernel::KernelBundle;
+use oclave::memory::{HostTarget, usm};
+use oclave::{Buffer, Command, Context, Event, Graph, Queue, UsmSlice};
 use proptest::prelude::*;
 use proptest::sample::Index;
 

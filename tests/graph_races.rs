@@ -6,11 +6,11 @@
 mod common;
 
 use common::{call, gate, queues, queues_and_measuring, replay_kernels, undecided, without_cache};
+use oclave::graph::{DynamicParameter, ExecutableGraph, Node};
+use oclave::kernel::{KernelBundle, KernelPointer, KernelValue, NdRange};
+use oclave::memory::usm;
 use oclave::record::Session;
-use oclave::{
-    Command, Context, DynamicParameter, Event, ExecutableGraph, Graph, KernelBundle, KernelPointer,
-    KernelValue, NdRange, Node, Queue, UsmSlice, usm,
-};
+use oclave::{Command, Context, Event, Graph, Queue, UsmSlice};
 
 const NODES: usize = 40;
 /// Replays after which an executable rests: there are three turns of each of five plans at most.

@@ -9,11 +9,12 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::{Duration, Instant};
 
 use common::{call, chain, replay_kernels, undecided, without_cache};
+use oclave::device::DeviceKind;
+use oclave::graph::{DynamicParameter, ExecutableGraph, Node, ReplayStrategy};
+use oclave::kernel::{KernelBundle, KernelCall};
+use oclave::memory::usm;
 use oclave::record::Session;
-use oclave::{
-    Buffer, Command, Context, DeviceKind, DynamicParameter, ExecutableGraph, Graph, KernelBundle, KernelCall,
-    Node, Queue, ReplayStrategy, UsmSlice, usm,
-};
+use oclave::{Buffer, Command, Context, Graph, Queue, UsmSlice};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 

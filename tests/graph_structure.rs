@@ -5,7 +5,8 @@
 
 mod common;
 
-use oclave::{Command, Context, ErrorKind, Event, Graph, Node, Queue};
+use oclave::graph::Node;
+use oclave::{Command, Context, ErrorKind, Event, Graph, Queue};
 use petgraph::algo::has_path_connecting;
 use petgraph::graph::{DiGraph, NodeIndex};
 use proptest::prelude::*;

@@ -9,10 +9,11 @@ use std::sync::{Arc, Condvar, Mutex, mpsc};
 use std::time::Duration;
 
 use common::{bundle, call, context, queues};
+use oclave::event::EventStatus;
+use oclave::kernel::{KernelBundle, KernelCall};
+use oclave::memory::HostTarget;
 use oclave::record::Session;
-use oclave::{
-    Command, Context, ErrorKind, Event, EventStatus, HostTarget, KernelBundle, KernelCall, Queue, UsmSlice,
-};
+use oclave::{Command, Context, ErrorKind, Event, Queue, UsmSlice};
 
 /// Opens once, for all who wait.
 #[derive(Clone, Default)]
@@ -38,7 +39,7 @@ fn gated(queue: &Queue, gate: &Gate) -> Event {
     queue.host_task(move || gate.wait()).unwrap()
 }
 
-fn bump(bundle: &KernelBundle, value: &UsmSlice<i32, impl oclave::UsmKind>, step: i32) -> KernelCall {
+fn bump(bundle: &KernelBundle, value: &UsmSlice<i32, impl oclave::memory::UsmKind>, step: i32) -> KernelCall {
     call(bundle, "bump_by").pointer_mut::<i32>(value).value(step)
 }
 

@@ -5,11 +5,11 @@
 
 mod common;
 
+use oclave::device::{Aspects, DeviceKind};
+use oclave::kernel::{Kernel, KernelCall, Side};
+use oclave::memory::usm;
 use oclave::vector::{Float2, Float3, Float4, Int2, Uchar3};
-use oclave::{
-    Aspects, Context, Device, DeviceKind, ErrorKind, Kernel, KernelCall, Queue, Side, UsmSlice, half::f16,
-    usm,
-};
+use oclave::{Context, Device, ErrorKind, Queue, UsmSlice, half::f16};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
@@ -261,10 +261,10 @@ fn built_in_functions_of_floats_agree_within_their_accuracy() {
 #[test]
 fn rust_is_the_host() {
     let mut ran = Vec::new();
-    oclave::if_host(|| ran.push(1));
-    oclave::if_device(|| unreachable!());
-    let text = oclave::if_host(|| "host").otherwise(|| unreachable!());
-    let other = oclave::if_device(|| unreachable!()).otherwise(|| "host again");
+    oclave::kernel::if_host(|| ran.push(1));
+    oclave::kernel::if_device(|| unreachable!());
+    let text = oclave::kernel::if_host(|| "host").otherwise(|| unreachable!());
+    let other = oclave::kernel::if_device(|| unreachable!()).otherwise(|| "host again");
     assert_eq!((ran, text, other), (vec![1], "host", "host again"));
 }
 
@@ -333,7 +333,7 @@ fn bodies_synchronise_and_use_device_globals() {
 #[test]
 fn devices_need_nothing_of_the_hosts_bodies() {
     let Some(device) = common::device() else { return };
-    let poor = device.masked(oclave::mask::Mask::FP64);
+    let poor = device.masked(oclave::device::mask::Mask::FP64);
     if poor.capabilities().memory().is_none() {
         return println!("skipped: kernels cannot address memory by pointers on the device");
     }
@@ -357,7 +357,7 @@ fn a_device_in_the_role_of_the_host_is_another_device() {
     let host = device.as_host().unwrap();
     assert_ne!(host, device);
     assert_eq!(host, host.as_host().unwrap());
-    assert_eq!(host.masked(oclave::mask::Mask::FP64).side(), Side::Host);
+    assert_eq!(host.masked(oclave::device::mask::Mask::FP64).side(), Side::Host);
     assert!(format!("{host:?}").contains("Host"));
     static KERNEL: Kernel = Kernel::new(&single_pass::IMAGES, "branch");
     assert_eq!(KERNEL.name(), "branch");

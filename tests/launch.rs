@@ -6,10 +6,12 @@ mod common;
 
 use bytemuck::{Pod, Zeroable};
 use common::{bundle, call, context};
-use oclave::mask::Mask;
+use oclave::device::mask::Mask;
+use oclave::event::EventStatus;
+use oclave::kernel::{Local, NdRange, Range};
 use oclave::record::Session;
 use oclave::vector::Float4;
-use oclave::{Context, ErrorKind, EventStatus, Local, NdRange, Queue, Range, UsmSlice};
+use oclave::{Context, ErrorKind, Queue, UsmSlice};
 
 #[test]
 fn ranges_of_every_dimension() {

@@ -8,9 +8,9 @@
 mod common;
 
 use common::{context, resident_bytes};
-use oclave::{
-    Buffer, Command, Context, DynamicParameter, Event, Graph, HostTarget, Queue, ReplayStrategy, UsmSlice,
-};
+use oclave::graph::{DynamicParameter, ReplayStrategy};
+use oclave::memory::HostTarget;
+use oclave::{Buffer, Command, Context, Event, Graph, Queue, UsmSlice};
 
 mod kernels {
     oclave::include_kernels!("guide");

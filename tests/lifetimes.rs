@@ -11,8 +11,9 @@ use std::time::{Duration, Instant};
 use common::{
     allocated, bundle, call, context, freed, memory_call, queues_and_measuring, resident_bytes, strategies,
 };
+use oclave::graph::ExecutableGraph;
 use oclave::record::{ObjectKind, Session};
-use oclave::{Command, Context, ExecutableGraph, Graph, Queue};
+use oclave::{Command, Context, Graph, Queue};
 use proptest::prelude::*;
 
 /// Long enough to be still running when the next statement is executed.

@@ -7,12 +7,12 @@ mod common;
 use std::sync::Arc;
 
 use common::context;
-use oclave::mask::Mask;
+use oclave::device::mask::Mask;
+use oclave::device::{MemoryKind, SvmCapabilities};
+use oclave::graph::ReplayStrategy;
+use oclave::memory::{HostAddressable, usm};
 use oclave::record::Session;
-use oclave::{
-    Command, Context, Device, ErrorKind, Graph, HostAddressable, MemoryKind, Queue, ReplayStrategy,
-    SvmCapabilities, UsmSlice, usm,
-};
+use oclave::{Command, Context, Device, ErrorKind, Graph, Queue, UsmSlice};
 
 mod kernels {
     oclave::include_kernels!("tests");
@@ -156,7 +156,11 @@ fn hints_keep_the_order() {
     let a = context.alloc_shared::<u8>(4096).unwrap();
     queue.fill(&a, 1).unwrap();
     queue.prefetch(&a).unwrap();
-    queue.submit(oclave::Command::mem_advise(&a, oclave::Advice::ReadMostly)).unwrap().wait().unwrap();
+    queue
+        .submit(oclave::Command::mem_advise(&a, oclave::command::Advice::ReadMostly))
+        .unwrap()
+        .wait()
+        .unwrap();
     assert!(a.read().unwrap().iter().all(|x| *x == 1));
 }
 
@@ -168,12 +172,12 @@ fn everything_is_send_sync_and_clone() {
     all::<Context>();
     all::<Queue>();
     all::<oclave::Event>();
-    all::<oclave::KernelCall>();
+    all::<oclave::kernel::KernelCall>();
     all::<oclave::UsmSlice<f32, usm::DeviceOnly>>();
     all::<oclave::UsmSlice<f32, usm::Shared>>();
-    most::<oclave::Readback<f32>>();
-    most::<oclave::ReadGuard<f32>>();
-    most::<oclave::WriteGuard<f32>>();
+    most::<oclave::memory::Readback<f32>>();
+    most::<oclave::memory::ReadGuard<f32>>();
+    most::<oclave::memory::WriteGuard<f32>>();
     most::<oclave::Error>();
 }
 

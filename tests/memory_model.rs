@@ -11,7 +11,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use common::{context, gate, queues_and_eventless};
-use oclave::{Buffer, Command, Context, ErrorKind, Event, EventStatus, HostTarget, Queue};
+use oclave::event::EventStatus;
+use oclave::memory::HostTarget;
+use oclave::{Buffer, Command, Context, ErrorKind, Event, Queue};
 
 mod kernels {
     oclave::include_kernels!("tests");

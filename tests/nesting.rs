@@ -6,7 +6,10 @@ mod common;
 
 use std::sync::OnceLock;
 
-use oclave::{Command, Context, Graph, KernelCall, Queue, ReplayStrategy, UsmSlice, usm};
+use oclave::graph::ReplayStrategy;
+use oclave::kernel::KernelCall;
+use oclave::memory::usm;
+use oclave::{Command, Context, Graph, Queue, UsmSlice};
 
 mod kernels {
     oclave::include_kernels!("nesting");

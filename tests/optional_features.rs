@@ -9,11 +9,12 @@ mod common;
 
 use common::prints::Lines;
 use common::{device, queue};
-use oclave::mask::Mask;
+use oclave::device::Aspects;
+use oclave::device::mask::Mask;
+use oclave::graph::ReplayStrategy;
+use oclave::kernel::{KernelBundle, Local};
 use oclave::record::Session;
-use oclave::{
-    Aspects, Command, Context, Device, Error, ErrorKind, Graph, KernelBundle, Local, Queue, ReplayStrategy,
-};
+use oclave::{Command, Context, Device, Error, ErrorKind, Graph, Queue};
 use oclave_image::DeviceImage;
 
 mod kernels {
@@ -137,7 +138,7 @@ fn kernels_built_for_targets_are_not_linked() {
 fn images_of_a_build_become_binaries_for_a_device() {
     let Some(device) = device() else { return };
     let bytes: Vec<Vec<u8>> = images("virtual_functions").iter().map(DeviceImage::to_bytes).collect();
-    let made = oclave::build_ahead_of_time(&device, &bytes, true).unwrap();
+    let made = oclave::kernel::build_ahead_of_time(&device, &bytes, true).unwrap();
     let queue = queue(&device);
     let bundles: Vec<KernelBundle> =
         made.iter().map(|bytes| common::load::image(queue.context(), bytes).unwrap()).collect();
@@ -153,7 +154,7 @@ fn images_of_a_build_become_binaries_for_a_device() {
     // A device without fp64 loses the set whole, with the kernel that calls it.
     let masked = device.masked(Mask::FP64);
     let kernels = |device: &Device| -> Vec<String> {
-        let made = oclave::build_ahead_of_time(device, &bytes, true).unwrap();
+        let made = oclave::kernel::build_ahead_of_time(device, &bytes, true).unwrap();
         let images = made.iter().map(|bytes| DeviceImage::from_bytes(bytes).unwrap());
         images.flat_map(|image| image.kernels).map(|kernel| kernel.name).collect()
     };
@@ -304,7 +305,7 @@ fn forms_without_fp64_are_chosen_ahead_of_time() {
         let mut images = images("tests");
         images.retain(|image| image.name.starts_with("literals"));
         let images: Vec<Vec<u8>> = images.iter().map(DeviceImage::to_bytes).collect();
-        let made = oclave::build_ahead_of_time(&device, &images, false).unwrap();
+        let made = oclave::kernel::build_ahead_of_time(&device, &images, false).unwrap();
         let has = |name: &str| {
             made.iter().any(|image| DeviceImage::from_bytes(image).unwrap().kernel(name).is_some())
         };
@@ -325,7 +326,7 @@ fn local_memory_may_be_empty() {
     }
     let values = queue.upload(&[0_i32; 8]).unwrap();
     let call = |len: usize| kernels::arguments::may_lack_local(&values, Local::new(len), len as i32);
-    let run = |len| Command::parallel_for(oclave::NdRange::new(8, 1), call(len));
+    let run = |len| Command::parallel_for(oclave::kernel::NdRange::new(8, 1), call(len));
     for len in [0, 4, 0] {
         queue.submit(run(len)).unwrap();
     }

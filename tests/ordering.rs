@@ -13,12 +13,13 @@ use std::time::Duration;
 use common::{
     bundle, call, context, gate, graph_devices, host_copy_calls, memory_call, queues, queues_with, strategies,
 };
+use oclave::event::EventStatus;
+use oclave::graph::{DynamicCommandGroup, DynamicParameter, ExecutableGraph, QueueState, ReplayStrategy};
+use oclave::kernel::{KernelBundle, KernelCall};
+use oclave::memory::HostTarget;
+use oclave::queue::QueueBuilder;
 use oclave::record::Session;
-use oclave::{
-    Buffer, Command, Context, DynamicCommandGroup, DynamicParameter, ErrorKind, Event, EventStatus,
-    ExecutableGraph, Graph, HostTarget, KernelBundle, KernelCall, Queue, QueueBuilder, QueueState,
-    ReplayStrategy, UsmSlice,
-};
+use oclave::{Buffer, Command, Context, ErrorKind, Event, Graph, Queue, UsmSlice};
 
 mod kernels {
     oclave::include_kernels!("tests");

@@ -9,10 +9,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use common::prints::{KeptLog, Lines, builder, setting};
 use log::{Level, LevelFilter};
+use oclave::graph::ReplayStrategy;
+use oclave::kernel::{KernelBundle, KernelSource, Printed, ProgramCache};
 use oclave::vector::Float4;
-use oclave::{
-    Command, Context, Graph, KernelBundle, KernelSource, Printed, ProgramCache, Queue, ReplayStrategy,
-};
+use oclave::{Command, Context, Graph, Queue};
 
 mod kernels {
     oclave::include_kernels!("tests");

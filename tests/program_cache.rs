@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::{fs, io};
 
+use oclave::kernel::ProgramCache;
 use oclave::record::Session;
-use oclave::{Context, Device, Graph, ProgramCache, Queue};
+use oclave::{Context, Device, Graph, Queue};
 
 mod common;
 mod kernels {

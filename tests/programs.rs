@@ -5,9 +5,10 @@
 
 use std::sync::Barrier;
 
-use oclave::mask::Mask;
+use oclave::device::mask::Mask;
+use oclave::kernel::{ImageTable, Kernel, KernelCall, SpecConstant};
 use oclave::record::Session;
-use oclave::{Context, ErrorKind, ImageTable, Kernel, KernelCall, Queue, SpecConstant};
+use oclave::{Context, ErrorKind, Queue};
 
 mod common;
 mod kernels {
@@ -233,7 +234,7 @@ fn calls_of_bundles_are_checked() {
         (width.call(), "0 arguments for 1"),
         (width.call().pointer_mut(&ints).value(1), "2 arguments for 1"),
         (width.call().value(1u64), "argument 0 (`out`)"),
-        (width.call().local(oclave::Local::<i32>::new(4)), "local memory"),
+        (width.call().local(oclave::kernel::Local::<i32>::new(4)), "local memory"),
         (width.call().pointer_mut(&floats), "float"),
     ];
     for (call, expected) in calls {

@@ -9,7 +9,9 @@
 mod common;
 
 use common::{call, chain, load, undecided};
-use oclave::{Command, Graph, NdRange, Queue, ReplayStrategy};
+use oclave::graph::ReplayStrategy;
+use oclave::kernel::NdRange;
+use oclave::{Command, Graph, Queue};
 use random_kernels::ast::Kernel;
 use random_kernels::evaluate::evaluate;
 use random_kernels::{generate, group_sizes, input, print};
@@ -49,7 +51,7 @@ fn random_kernels_compute_what_they_say() {
             launches.push((format!("{} in groups of {x} x {y}", kernel.name), range, run, out, wanted));
         }
     }
-    let command = |(_, range, run, ..): &(_, NdRange, oclave::KernelCall, _, _)| {
+    let command = |(_, range, run, ..): &(_, NdRange, oclave::kernel::KernelCall, _, _)| {
         Command::parallel_for(*range, run.clone())
     };
     chain(&graph, launches.iter().map(command));

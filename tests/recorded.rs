@@ -29,7 +29,9 @@ mod tones;
 use std::error::Error;
 use std::path::PathBuf;
 
-use oclave::{Aspects, Graph, Queue, Waits};
+use oclave::device::Aspects;
+use oclave::graph::Waits;
+use oclave::{Graph, Queue};
 
 /// Under the names by which the examples know them.
 mod kernels {

@@ -6,11 +6,10 @@
 mod common;
 
 use common::{context, host_copy_calls, memory_call, queues_and_eventless};
+use oclave::command::{CopyFrom, CopyTo};
+use oclave::memory::{HostTarget, UsmRect, usm};
 use oclave::record::Session;
-use oclave::{
-    Buffer, Command, Context, CopyFrom, CopyTo, ErrorKind, Event, Graph, HostTarget, Queue, Result, UsmRect,
-    UsmSlice, usm,
-};
+use oclave::{Buffer, Command, Context, ErrorKind, Event, Graph, Queue, Result, UsmSlice};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
@@ -86,7 +85,11 @@ fn fills_and_host_data() {
             assert_eq!(*value, if inside { [1, 2, 3] } else { [0; 3] });
         }
         queue.prefetch(&part).unwrap().wait().unwrap();
-        queue.submit(Command::mem_advise(&part, oclave::Advice::ReadMostly)).unwrap().wait().unwrap();
+        queue
+            .submit(Command::mem_advise(&part, oclave::command::Advice::ReadMostly))
+            .unwrap()
+            .wait()
+            .unwrap();
     }
 }
 
@@ -361,7 +364,7 @@ impl Shape {
         all
     }
 
-    fn rect<K: oclave::UsmKind>(&self, memory: &UsmSlice<u16, K>) -> Result<UsmRect<u16, K>> {
+    fn rect<K: oclave::memory::UsmKind>(&self, memory: &UsmSlice<u16, K>) -> Result<UsmRect<u16, K>> {
         memory.rect(self.shape)?.part(self.offset, self.extent)
     }
 }

@@ -9,11 +9,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 
 use common::{bundle, call, context, queues_and_measuring, strategies};
+use oclave::event::EventStatus;
+use oclave::graph::{ExecutableGraph, Node, ReplayStrategy};
+use oclave::memory::{HostTarget, usm};
 use oclave::record::{ObjectKind, Session};
-use oclave::{
-    Command, Context, ErrorKind, EventStatus, ExecutableGraph, Graph, HostTarget, Node, Queue,
-    ReplayStrategy, UsmSlice, usm,
-};
+use oclave::{Command, Context, ErrorKind, Graph, Queue, UsmSlice};
 
 mod kernels {
     oclave::include_kernels!("tests");

@@ -6,7 +6,8 @@
 mod common;
 
 use common::context;
-use oclave::{ErrorKind, KernelBundle, Queue};
+use oclave::kernel::KernelBundle;
+use oclave::{ErrorKind, Queue};
 
 mod kernels {
     oclave::include_kernels!("use_plug");

@@ -10,7 +10,8 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use common::{bundle, call, context, queues_and_eventless};
-use oclave::{Buffer, Command, ErrorKind, HostTarget};
+use oclave::memory::HostTarget;
+use oclave::{Buffer, Command, ErrorKind};
 
 /// Fails, rather than hang, when a closure does not come back.
 fn in_time(what: &str, run: impl FnOnce() + Send + 'static) {

@@ -10,9 +10,10 @@ use std::sync::{Arc, Barrier, mpsc};
 use std::time::Duration;
 
 use common::{context, queues_and_measuring, strategies};
-use oclave::{
-    Buffer, Command, Context, DynamicCommandGroup, ErrorKind, Event, EventStatus, Graph, HostTarget, Queue,
-};
+use oclave::event::EventStatus;
+use oclave::graph::DynamicCommandGroup;
+use oclave::memory::HostTarget;
+use oclave::{Buffer, Command, Context, ErrorKind, Event, Graph, Queue};
 
 mod kernels {
     oclave::include_kernels!("tests");

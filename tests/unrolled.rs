@@ -4,7 +4,9 @@
 mod common;
 
 use common::{call, context, load};
-use oclave::{KernelBundle, KernelCall, Queue, UsmSlice, usm};
+use oclave::kernel::{KernelBundle, KernelCall};
+use oclave::memory::usm;
+use oclave::{Queue, UsmSlice};
 use oclave_spirv::check;
 use oclave_spirv::transform::unroll::unroll;
 use oclave_spirv::{Module, Op};

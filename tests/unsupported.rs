@@ -9,7 +9,7 @@
 
 use std::process::Command;
 
-use oclave::mask::{self, Mask};
+use oclave::device::mask::{self, Mask};
 use oclave::{Context, Device, Error, ErrorKind};
 
 /// Runs one test of this program again in a process of its own, with other environment variables.

@@ -11,11 +11,11 @@ mod kernels {
 use common::freed;
 use kernels::arguments::group_sum;
 use kernels::buffers::{advance, number};
+use oclave::graph::{Detail, DynamicCommandGroup, DynamicParameter, ExecutableGraph, Node, ReplayStrategy};
+use oclave::kernel::{Local, NdRange};
+use oclave::memory::usm;
 use oclave::record::Session;
-use oclave::{
-    Command, Context, Detail, DynamicCommandGroup, DynamicParameter, ErrorKind, ExecutableGraph, Graph,
-    Local, NdRange, Node, Queue, ReplayStrategy, UsmSlice, usm,
-};
+use oclave::{Command, Context, ErrorKind, Graph, Queue, UsmSlice};
 
 const LEN: usize = 8;
 

@@ -6,10 +6,10 @@
 mod common;
 
 use common::{setting, single};
-use oclave::usm::Shared;
-use oclave::{
-    Command, Graph, KernelCall, LaunchRange, Local, NdRange, Queue, Range, ReplayStrategy, UsmSlice,
-};
+use oclave::graph::ReplayStrategy;
+use oclave::kernel::{KernelCall, LaunchRange, Local, NdRange, Range};
+use oclave::memory::usm::Shared;
+use oclave::{Command, Graph, Queue, UsmSlice};
 
 mod optimised {
     oclave::include_kernels!("virtual_functions");
@@ -160,7 +160,7 @@ at_both_levels! {
         let found = ints(&queue, &out, 2, kernels::wide::use_references(&memory, &out));
         assert_eq!(found, [10 + 5000, 1 + 100 - 6000]);
         let has = |aspect| queue.device().capabilities().aspects.contains(aspect);
-        if has(oclave::Aspects::FP64) {
+        if has(oclave::device::Aspects::FP64) {
             let out = context.alloc_shared::<f64>(4).unwrap();
             queue.parallel_for(2, kernels::wide::use_doubles(&memory, &out)).unwrap().wait().unwrap();
             assert_eq!(*out.read().unwrap(), [1.0 / 3.0 + 3.0, 5.0, 1.0, 6.0]);
@@ -169,7 +169,7 @@ at_both_levels! {
         }
         let out = context.alloc_shared::<f32>(2).unwrap();
         let halves = queue.parallel_for(2, kernels::wide::use_halves(&memory, &out));
-        if has(oclave::Aspects::FP16) {
+        if has(oclave::device::Aspects::FP16) {
             halves.unwrap().wait().unwrap();
             assert_eq!(*out.read().unwrap(), [6.5, 3.0]);
         } else {
@@ -258,7 +258,7 @@ at_both_levels! {
         let out = context.alloc_shared::<i32>(2).unwrap();
         single(&queue, kernels::features::make_meters(&memory));
         assert_eq!(ints(&queue, &out, 2, kernels::features::use_whole(&memory, &out)), [3, 30]);
-        if !context.devices()[0].capabilities().aspects.contains(oclave::Aspects::FP64) {
+        if !context.devices()[0].capabilities().aspects.contains(oclave::device::Aspects::FP64) {
             println!("skipped: the device has no fp64");
             return;
         }

@@ -3,10 +3,12 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
-use oclave::mask::Mask;
+use oclave::device::Aspects;
+use oclave::device::mask::Mask;
+use oclave::kernel::KernelCall;
+use oclave::memory::usm::Shared;
 use oclave::record::Session;
-use oclave::usm::Shared;
-use oclave::{Aspects, ErrorKind, KernelCall, Queue, UsmSlice};
+use oclave::{ErrorKind, Queue, UsmSlice};
 
 mod common;
 use common::{device, queue};

@@ -6,7 +6,8 @@
 mod common;
 
 use common::{call, context, load};
-use oclave::{Context, KernelBundle, Local, NdRange, Queue};
+use oclave::kernel::{KernelBundle, Local, NdRange};
+use oclave::{Context, Queue};
 
 const ITEMS: i32 = 256;
 

@@ -109,7 +109,7 @@ unsafe impl Sync for Raw {}
 /// Whether the library's memory is SVM on the selected device; the reference then uses it, too.
 fn has_svm() -> bool {
     let memory = oclave::Device::select().ok().and_then(|device| device.capabilities().memory());
-    memory.is_some_and(|memory| memory.kind == oclave::MemoryKind::Svm)
+    memory.is_some_and(|memory| memory.kind == oclave::device::MemoryKind::Svm)
 }
 
 /// The function of SVM with the same parameters as one of USM. `clSVMFree` has no result, and no
@@ -131,7 +131,7 @@ impl Raw {
     pub(crate) fn new(device_name: &str, out_of_order: bool) -> Self {
         // SAFETY: loading an OpenCL loader has no preconditions.
         let library: &'static Library =
-            Box::leak(Box::new(unsafe { Library::new(oclave::loader_name().unwrap()) }.unwrap()));
+            Box::leak(Box::new(unsafe { Library::new(oclave::device::loader_name().unwrap()) }.unwrap()));
         let symbol = |name: &CStr| -> *const c_void {
             // SAFETY: only the address is taken.
             unsafe { library.get::<unsafe extern "C" fn()>(name.to_bytes_with_nul()) }

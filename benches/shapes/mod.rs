@@ -3,7 +3,9 @@
 // Each program uses a part of this.
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used)]
 
-use oclave::{Command, Graph, KernelCall, Node};
+use oclave::graph::Node;
+use oclave::kernel::KernelCall;
+use oclave::{Command, Graph};
 
 /// How the nodes of a graph depend on each other.
 pub(crate) struct Shape {

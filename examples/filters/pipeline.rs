@@ -8,10 +8,10 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use oclave::{
-    Command, Context, Detail, Device, DynamicParameter, ErrorKind, Event, ExecutableGraph, Graph, HostTarget,
-    KernelValue, Local, NdRange, Node, Queue, Range, Result, Timeline, UsmSlice, usm,
-};
+use oclave::graph::{Detail, DynamicParameter, ExecutableGraph, Node, Timeline};
+use oclave::kernel::{KernelValue, Local, NdRange, Range};
+use oclave::memory::{HostTarget, usm};
+use oclave::{Command, Context, Device, ErrorKind, Event, Graph, Queue, Result, UsmSlice};
 
 use crate::kernels::{blur, histogram, luminance, parameters, sobel, threshold, tones};
 use crate::reference::Outputs;

@@ -16,7 +16,9 @@ mod chrome;
 use std::error::Error;
 use std::path::PathBuf;
 
-use oclave::{Command, Context, Device, ExecutableGraph, Graph, Queue, ReplayStrategy, UsmSlice, usm};
+use oclave::graph::{ExecutableGraph, ReplayStrategy};
+use oclave::memory::usm;
+use oclave::{Command, Context, Device, Graph, Queue, UsmSlice};
 
 use chrome::Chrome;
 

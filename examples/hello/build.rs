@@ -1,4 +1,4 @@
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    oclave_build::compile(&["kernels/saxpy.cl"])?;
+    oclave_build::compile(&["kernels/saxpy.rs"])?;
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! The bodies on the device, and what a step is there.
 
-use oclave::{Command, Queue, UsmSlice, usm};
+use oclave::memory::usm;
+use oclave::{Command, Queue, UsmSlice};
 
 use crate::kernels::leapfrog;
 use crate::system::System;

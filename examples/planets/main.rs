@@ -14,7 +14,9 @@ use std::error::Error;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use oclave::{Aspects, Context, Detail, Device, Graph, Queue, ReplayStrategy};
+use oclave::device::Aspects;
+use oclave::graph::{Detail, ReplayStrategy};
+use oclave::{Context, Device, Graph, Queue};
 
 use crate::bodies::{Bodies, STEP, run_steps};
 use crate::system::System;

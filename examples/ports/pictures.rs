@@ -1,8 +1,8 @@
 //! A photograph turned, scaled and sharpened, by images and samplers.
 
 use image::RgbaImage;
-use oclave::images::{Addressing, D2, Filter, Rgba, Unorm8};
-use oclave::{Image, Queue, Sampler, UsmSlice};
+use oclave::images::{Addressing, D2, Filter, Image, Rgba, Sampler, Unorm8};
+use oclave::{Queue, UsmSlice};
 
 use crate::kernels::pictures::{convolve, resize, rotate_about_middle};
 use crate::{Outcome, Setting, both_ways};

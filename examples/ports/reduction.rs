@@ -1,6 +1,7 @@
 //! Sum, minimum and maximum of many numbers by a tree.
 
-use oclave::{Local, NdRange, Queue, UsmSlice};
+use oclave::kernel::{Local, NdRange};
+use oclave::{Queue, UsmSlice};
 
 use crate::kernels::reduction::{Summary, combine, summarize};
 use crate::{Outcome, Setting, both_ways};

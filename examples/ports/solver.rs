@@ -1,6 +1,7 @@
 //! Conjugate gradients for the heat on a plate: a sparse matrix and hundreds of small launches.
 
-use oclave::{Command, Local, NdRange, Queue, UsmSlice};
+use oclave::kernel::{Local, NdRange};
+use oclave::{Command, Queue, UsmSlice};
 
 use crate::kernels::solver::{add_groups, advance, dot_groups, multiply, step_along, turn};
 use crate::{Outcome, Setting, both_ways};

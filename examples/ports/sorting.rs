@@ -1,6 +1,7 @@
 //! Batcher's bitonic sort of 2^n numbers.
 
-use oclave::{Local, NdRange, Queue, UsmSlice};
+use oclave::kernel::{Local, NdRange};
+use oclave::{Queue, UsmSlice};
 
 use crate::kernels::sorting::{merge_rest, merge_step};
 use crate::{Outcome, Setting, both_ways};

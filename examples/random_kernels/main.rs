@@ -15,9 +15,9 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 use std::{env, fs, process, thread};
 
-use oclave::{
-    Command, Context, Device, Graph, KernelBundle, KernelCall, NdRange, Queue, ReplayStrategy, UsmSlice,
-};
+use oclave::graph::ReplayStrategy;
+use oclave::kernel::{KernelBundle, KernelCall, NdRange};
+use oclave::{Command, Context, Device, Graph, Queue, UsmSlice};
 
 /// A line of `launches.txt`.
 struct Launch<'a> {

@@ -10,7 +10,8 @@ use std::error::Error;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use oclave::{Command, Context, Device, ExecutableGraph, Graph, Queue, ReplayStrategy, Result, UsmSlice};
+use oclave::graph::{ExecutableGraph, ReplayStrategy};
+use oclave::{Command, Context, Device, Graph, Queue, Result, UsmSlice};
 
 mod kernels {
     oclave::include_kernels!("search");

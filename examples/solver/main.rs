@@ -13,9 +13,9 @@ use std::error::Error;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use oclave::{
-    Command, Context, Device, ExecutableGraph, Graph, Queue, Range, ReplayStrategy, Result, UsmSlice,
-};
+use oclave::graph::{ExecutableGraph, ReplayStrategy};
+use oclave::kernel::Range;
+use oclave::{Command, Context, Device, Graph, Queue, Result, UsmSlice};
 
 mod kernels {
     oclave::include_kernels!("solver");
@@ -216,7 +216,7 @@ impl System {
 }
 
 impl Temporary {
-    fn new(grid: Grid, arena: &oclave::Arena) -> Result<Self> {
+    fn new(grid: Grid, arena: &oclave::graph::Arena) -> Result<Self> {
         Ok(Self {
             r: arena.alloc(grid.len())?,
             p: arena.alloc(grid.len())?,

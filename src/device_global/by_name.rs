@@ -12,7 +12,8 @@ use super::slice::{AnyGlobal, GlobalElement, GlobalSlice, named};
 use crate::MakeError as _;
 use crate::image::LoadedImage;
 use crate::memory::Region;
-use crate::{Error, KernelBundle, Queue, Result, UsmSlice};
+use crate::program::KernelBundle;
+use crate::{Error, Queue, Result, UsmSlice};
 
 /// A device global of a [`KernelBundle`]; from [`KernelBundle::device_global`].
 ///
@@ -21,7 +22,7 @@ use crate::{Error, KernelBundle, Queue, Result, UsmSlice};
 /// [`ErrorKind::Invalid`](crate::ErrorKind::Invalid) there.
 ///
 /// ```no_run
-/// # fn f(queue: &oclave::Queue, bundle: &oclave::KernelBundle) -> oclave::Result<()> {
+/// # fn f(queue: &oclave::Queue, bundle: &oclave::kernel::KernelBundle) -> oclave::Result<()> {
 /// let gain = bundle.device_global("gain")?.value::<f32>()?;
 /// queue.write(&gain, &2.0)?;
 /// assert_eq!(queue.read(&gain)?, 2.0);
@@ -65,7 +66,7 @@ impl BundleGlobal {
         self.info.host_access
     }
 
-    /// As [`DeviceGlobal::device_address`](crate::DeviceGlobal::device_address).
+    /// As [`DeviceGlobal::device_address`](crate::kernel::DeviceGlobal::device_address).
     ///
     /// # Errors
     /// As [`Queue::write`].

@@ -22,9 +22,9 @@ use self::slice::{AnyGlobal, named};
 pub use self::slice::{GlobalElement, GlobalSlice};
 use crate::MakeError as _;
 use crate::command::{Contents, CopyFrom, CopyTo, Place, Placed};
-use crate::image::LoadedImage;
+use crate::image::{ImageTable, LoadedImage};
 use crate::memory::Region;
-use crate::{Error, ErrorKind, ImageTable, Queue, Result, UsmSlice};
+use crate::{Error, ErrorKind, Queue, Result, UsmSlice};
 
 /// What the host may do with a device global: the property `host_access` as types.
 pub mod host_access {
@@ -93,7 +93,8 @@ pub mod host_access {
 /// `T` is the variable's type; `A` what the host may do, checked at compile time:
 ///
 /// ```compile_fail,E0277
-/// # use oclave::{DeviceGlobal, Queue, host_access};
+/// # use oclave::kernel::{DeviceGlobal, host_access};
+/// # use oclave::Queue;
 /// fn read(queue: &Queue, gain: &DeviceGlobal<f32, host_access::Write>) -> oclave::Result<f32> {
 ///     queue.read(gain)
 /// }

@@ -143,7 +143,8 @@ impl Event {
     /// host tasks. Commands outside of loops run on.
     ///
     /// ```no_run
-    /// # use oclave::{ExecutableGraph, Queue, Result};
+    /// # use oclave::graph::ExecutableGraph;
+    /// # use oclave::{Queue, Result};
     /// # fn f(queue: &Queue, solver: &ExecutableGraph) -> Result<()> {
     /// let solved = queue.submit_graph(solver)?;
     /// // ...
@@ -324,7 +325,7 @@ impl Event {
     ///
     /// # Errors
     /// [`ErrorKind::Profiling`] when the queue was built without
-    /// [`profiling`](crate::QueueBuilder::profiling) or discards events, and while the command has
+    /// [`profiling`](crate::queue::QueueBuilder::profiling) or discards events, and while the command has
     /// not ended.
     pub fn profiling(&self) -> Result<Profiling> {
         match &self.0 {

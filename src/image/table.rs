@@ -30,7 +30,7 @@ impl ImageTable {
     /// A table of the images of source `name`.
     ///
     /// # Safety
-    /// As for [`KernelBundle::from_image`](crate::KernelBundle::from_image), for each of the
+    /// As for [`KernelBundle::from_image`](crate::kernel::KernelBundle::from_image), for each of the
     /// images.
     #[expect(unsafe_code, reason = "the caller promises what nobody can check; nothing unsafe is done here")]
     pub const unsafe fn new(name: &'static str, containers: &'static [&'static [u8]]) -> Self {
@@ -50,7 +50,7 @@ impl ImageTable {
     }
 
     /// The images as they are embedded, for what has another copy of this library:
-    /// [`KernelBundle::from_image`](crate::KernelBundle::from_image) takes each of them.
+    /// [`KernelBundle::from_image`](crate::kernel::KernelBundle::from_image) takes each of them.
     pub const fn containers(&self) -> &'static [&'static [u8]] {
         self.containers
     }

@@ -5,8 +5,8 @@ use crate::command::{Argument, Given};
 use crate::memory::buffer::AccessMode;
 
 /// What can be passed for an image parameter of dimensions `D`: `&Image<F, D>` of any format, or in
-/// graphs a [`DynamicParameter`](crate::DynamicParameter) of one, or
-/// [several](crate::DynamicParameters).
+/// graphs a [`DynamicParameter`](crate::graph::DynamicParameter) of one, or
+/// [several](crate::graph::DynamicParameters).
 #[diagnostic::on_unimplemented(
     message = "a kernel's image parameter of dimensions `{D}` cannot be given `{Self}`",
     label = "the kernel takes an image of dimensions `{D}` here"
@@ -17,7 +17,7 @@ pub trait KernelImage<D> {
 }
 
 /// What can be passed for a `sampler_t` parameter: `&Sampler`, or in graphs a
-/// [`DynamicParameter`](crate::DynamicParameter) of one, or [several](crate::DynamicParameters).
+/// [`DynamicParameter`](crate::graph::DynamicParameter) of one, or [several](crate::graph::DynamicParameters).
 #[diagnostic::on_unimplemented(
     message = "a kernel's sampler parameter cannot be given `{Self}`",
     label = "the kernel takes a sampler here"

@@ -53,7 +53,8 @@ impl<F: BufferFormat> Image<F, D2> {
     ///
     /// ```
     /// use oclave::images::{D2, Rgba, Unorm8};
-    /// use oclave::{Context, Device, Image, Queue};
+    /// use oclave::images::Image;
+    /// use oclave::{Context, Device, Queue};
     ///
     /// # fn main() -> oclave::Result<()> {
     /// # let device = match Device::select() { Ok(device) => device, Err(_) => return Ok(()) };

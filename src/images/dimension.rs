@@ -1,7 +1,7 @@
 //! The dimensions of images, as types.
 
-use crate::Shape;
 use crate::driver::ImageKind;
+use crate::memory::Shape;
 
 mod sealed {
     pub trait Sealed {}

@@ -11,8 +11,9 @@ use crate::MakeError as _;
 use crate::command::{Contents, CopyFrom, CopyTo, Place, Placed};
 use crate::driver::native::cl_mem;
 use crate::driver::{ChannelOrder, FormatSupport, ImageFormat, ImageKind, image as driver};
+use crate::memory::Shape;
 use crate::memory::buffer::{AccessMode, Area, Object};
-use crate::{Context, Error, Result, Shape};
+use crate::{Context, Error, Result};
 
 /// Pixels of the format `F` in the dimensions `D`, which kernels use through OpenCL's image
 /// functions; made by [`Context::alloc_image`].
@@ -24,7 +25,8 @@ use crate::{Context, Error, Result, Shape};
 /// ```no_run
 /// # fn main() -> oclave::Result<()> {
 /// use oclave::images::{D2, Rgba, Unorm8};
-/// use oclave::{Context, Device, Image, Queue};
+/// use oclave::images::Image;
+/// use oclave::{Context, Device, Queue};
 ///
 /// let context = Context::new(&Device::select()?)?;
 /// let queue = Queue::new(&context)?;

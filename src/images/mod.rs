@@ -8,7 +8,8 @@
 //!
 //! ```no_run
 //! use oclave::images::{D2, Rgba, Unorm8};
-//! use oclave::{Context, Device, Image, Queue};
+//! use oclave::images::Image;
+//! use oclave::{Context, Device, Queue};
 //! # mod kernels { oclave::include_kernels!("tests"); }
 //!
 //! # fn main() -> oclave::Result<()> {
@@ -30,7 +31,7 @@
 //! the edges of graphs.
 //!
 //! # What a device must have
-//! [`Capabilities::images`](crate::Capabilities::images) has the bounds of a device, and
+//! [`Capabilities::images`](crate::device::Capabilities::images) has the bounds of a device, and
 //! [`Context::image_formats`](crate::Context::image_formats) the formats. A device without images
 //! lacks the aspect `image`; allocating an image is then
 //! [`FeatureNotSupported`](crate::ErrorKind::FeatureNotSupported).

@@ -8,8 +8,9 @@ use oclave_image::Access;
 use crate::MakeError as _;
 use crate::driver::images::Pixels;
 use crate::driver::{FormatSupport, ImageFormat, image as driver};
+use crate::memory::Shape;
 use crate::memory::buffer::{AccessMode, Area, Object, Requirement};
-use crate::{Context, Error, Result, Shape};
+use crate::{Context, Error, Result};
 
 /// An image, without its type.
 pub(crate) struct ImageObject {

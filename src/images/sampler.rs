@@ -4,8 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::MakeError as _;
-use crate::driver::image as driver;
-use crate::driver::{Addressing, Filter};
+use crate::driver::{Addressing, Filter, image as driver};
 use crate::{Context, Error, Result};
 
 /// How a kernel reads an image: what coordinates mean, and what lies between pixels and outside.
@@ -15,7 +14,7 @@ use crate::{Context, Error, Result};
 ///
 /// ```no_run
 /// # fn f(context: &oclave::Context) -> oclave::Result<()> {
-/// use oclave::Sampler;
+/// use oclave::images::Sampler;
 /// use oclave::images::{Addressing, Filter};
 ///
 /// let sampler =

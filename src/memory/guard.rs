@@ -6,7 +6,7 @@ use std::ops::{Deref, DerefMut};
 
 use bytemuck::Pod;
 
-use super::usm::{HostAddressable, UsmSlice};
+use super::slice::{HostAddressable, UsmSlice};
 use crate::driver::usm::HostAccess;
 use crate::{Result, runtime};
 

@@ -12,7 +12,8 @@ use bytemuck::Pod;
 
 use crate::MakeError as _;
 use crate::driver::host::{HostBuffer, HostBytes, HostSink};
-use crate::{Error, Event, EventFuture, Result};
+use crate::event::EventFuture;
+use crate::{Error, Event, Result};
 
 /// Host data that commands read: made from a `Vec<T>`, an `Arc<[T]>`, or a single value. Slices and
 /// references to arrays are copied at once.
@@ -78,7 +79,8 @@ impl<T> fmt::Debug for AsyncSource<T> {
 /// old.
 ///
 /// ```no_run
-/// # use oclave::{Command, HostTarget, Queue, Result, UsmSlice};
+/// # use oclave::memory::HostTarget;
+/// # use oclave::{Command, Queue, Result, UsmSlice};
 /// # fn f(queue: &Queue, x: &UsmSlice<f32>) -> Result<()> {
 /// let target = HostTarget::<f32>::new(x.len())?;
 /// let read = queue.submit(Command::read(x, &target))?;

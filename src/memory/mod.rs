@@ -7,7 +7,7 @@ mod host;
 mod rect;
 mod region;
 mod shape;
-mod usm;
+mod slice;
 
 use std::ops::{Bound, Range as Indices, RangeBounds};
 
@@ -23,9 +23,10 @@ pub use host::{AsyncSource, HostTarget, Readback, ReadbackFuture};
 pub use rect::UsmRect;
 pub(crate) use region::Region;
 pub use shape::Shape;
-pub use usm::{HostAddressable, UsmKind, UsmSlice, kind};
+pub use slice::{HostAddressable, UsmKind, UsmSlice, usm};
 
 use crate::MakeError as _;
+pub use crate::driver::free_pool::SpareMemory;
 pub(crate) use crate::driver::usm::{DEFAULT_ALIGNMENT, Reserved};
 use crate::{Error, ErrorKind, Result};
 

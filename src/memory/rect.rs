@@ -5,11 +5,12 @@ use std::marker::PhantomData;
 
 use bytemuck::Pod;
 
-use super::usm::{UsmKind, UsmSlice, kind};
+use super::slice::{UsmKind, UsmSlice, usm};
 use super::{Block, Region};
 use crate::MakeError as _;
 use crate::driver::rows::StridedRegion;
-use crate::{Error, Result, Shape};
+use crate::memory::shape::Shape;
+use crate::{Error, Result};
 
 /// A box of an array of one to three dimensions in USM: what copies, fills, reads and writes of
 /// rectangles are given. Made by [`UsmSlice::rect`].
@@ -31,7 +32,7 @@ use crate::{Error, Result, Shape};
 /// # Ok(())
 /// # }
 /// ```
-pub struct UsmRect<T, K = kind::DeviceOnly> {
+pub struct UsmRect<T, K = usm::DeviceOnly> {
     /// From the first element on.
     region: Region,
     /// Of the array.

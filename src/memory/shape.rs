@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::Range;
+use crate::range::Range;
 
 /// How many elements an array has in each of one to three dimensions, slowest first: `[rows,
 /// columns]`, `[planes, rows, columns]`. Also where a part of it begins.
@@ -13,7 +13,8 @@ use crate::Range;
 /// [`Shape::work_items`] turns one into the other.
 ///
 /// ```
-/// use oclave::{Range, Shape};
+/// use oclave::kernel::Range;
+/// use oclave::memory::Shape;
 ///
 /// let image = Shape::from([480, 640]); // 480 rows of 640 pixels
 /// assert_eq!(image.work_items(), Range::d2(640, 480)); // get_global_id(0) is the column

@@ -21,10 +21,10 @@ pub(super) const BINARIES: &str = "oclave/device binaries";
 /// image contains the driver's binary. A context on such a device, with the same driver and this
 /// version of the library, neither links nor compiles. All other contexts build the SPIR-V, which
 /// stays in the image, and so do launches with specialization constants. Load the images with
-/// [`KernelBundle::from_image`](crate::KernelBundle::from_image), or put them into an
-/// [`ImageTable`](crate::ImageTable).
+/// [`KernelBundle::from_image`](crate::kernel::KernelBundle::from_image), or put them into an
+/// [`ImageTable`](crate::kernel::ImageTable).
 ///
-/// `virtual_call_checks` is as for [`ContextBuilder`](crate::ContextBuilder::virtual_call_checks).
+/// `virtual_call_checks` is as for [`ContextBuilder`](crate::context::ContextBuilder::virtual_call_checks).
 ///
 /// # Errors
 /// [`ErrorKind::Image`] for malformed images. [`ErrorKind::Build`] for sets of virtual functions

@@ -12,8 +12,9 @@ use oclave_spirv::Module;
 use super::map::ProgramMap;
 use super::signature::declaration;
 use crate::MakeError as _;
+use crate::device_global::BundleGlobal;
 use crate::image::LoadedImage;
-use crate::{BundleGlobal, Context, Error, Result};
+use crate::{Context, Error, Result};
 
 /// The name of a bundle's images in messages.
 pub(super) const NAME: &str = "kernel bundle";
@@ -31,10 +32,10 @@ pub(super) const NAME: &str = "kernel bundle";
 /// # let queue = oclave::Queue::new(&context)?;
 /// let spirv = std::fs::read("scale.spv").unwrap_or_default();
 /// // SAFETY: the file is ours, and its kernels keep within the memory that they are given.
-/// let bundle = unsafe { oclave::KernelBundle::from_spirv(&context, &spirv) }?;
+/// let bundle = unsafe { oclave::kernel::KernelBundle::from_spirv(&context, &spirv) }?;
 /// let scale = bundle.kernel("scale")?;
 /// let x = context.alloc_device::<f32>(1000)?;
-/// queue.parallel_for(oclave::Range::d1(1000), scale.call().value(2.0f32).pointer_mut(&x))?.wait()?;
+/// queue.parallel_for(oclave::kernel::Range::d1(1000), scale.call().value(2.0f32).pointer_mut(&x))?.wait()?;
 /// # Ok(())
 /// # }
 /// ```
@@ -79,7 +80,7 @@ impl KernelBundle {
     ///
     /// # Safety
     /// As for [`KernelBundle::from_spirv`]. An image may also hold binaries
-    /// ([`build_ahead_of_time`](crate::build_ahead_of_time)). They are machine code that the driver
+    /// ([`build_ahead_of_time`](crate::kernel::build_ahead_of_time)). They are machine code that the driver
     /// runs as it is, so this library's own functions must have written them.
     #[expect(unsafe_code, reason = "the caller promises what nobody can check; nothing unsafe is done here")]
     pub unsafe fn from_image(context: &Context, bytes: &[u8]) -> Result<Self> {

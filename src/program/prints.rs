@@ -18,7 +18,7 @@ use crate::image::LoadedImage;
 ///
 /// Its `Display` is the text.
 ///
-/// [`ContextBuilder::printf`]: crate::ContextBuilder::printf
+/// [`ContextBuilder::printf`]: crate::context::ContextBuilder::printf
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Printed {

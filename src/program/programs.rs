@@ -26,9 +26,10 @@ use crate::MakeError as _;
 use crate::driver::Device;
 use crate::driver::context::Context;
 use crate::driver::queue::Queue;
-use crate::image::{self, Known, LoadedImage, candidates};
+use crate::image::{self, Kernel, Known, LoadedImage, candidates};
 use crate::memory::Region;
-use crate::{BundleKernel, Error, ErrorKind, Kernel, Result};
+use crate::program::bundle::BundleKernel;
+use crate::{Error, ErrorKind, Result};
 
 /// The programs, kernels and device globals of one context.
 pub(crate) struct Programs {

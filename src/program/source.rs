@@ -24,7 +24,7 @@ use crate::{Context, Error, ErrorKind, Result};
 /// ```no_run
 /// # fn main() -> oclave::Result<()> {
 /// # let context = oclave::Context::new(&oclave::Device::select()?)?;
-/// use oclave::{KernelBundle, KernelSource};
+/// use oclave::kernel::{KernelBundle, KernelSource};
 ///
 /// let text = "kernel void scale(global float *x) { x[get_global_id(0)] *= FACTOR; }";
 /// let source = KernelSource::new("scale.cl", text).define("FACTOR", "2.0f");
@@ -109,7 +109,7 @@ impl KernelSource {
     ///
     /// SPIR-V cannot hold what some options of OpenCL mean: `-cl-denorms-are-zero`,
     /// `-cl-fp32-correctly-rounded-divide-sqrt` and `-cl-uniform-work-group-size`. Loading refuses
-    /// them. Give them to the driver: [`ContextBuilder::compiler_options`](crate::ContextBuilder::compiler_options).
+    /// them. Give them to the driver: [`ContextBuilder::compiler_options`](crate::context::ContextBuilder::compiler_options).
     ///
     /// Headers that only they name (`-include`, `-isystem`) are not looked at again when the cache
     /// has the program.
@@ -262,7 +262,7 @@ impl KernelBundle {
     /// The kernels of source code, compiled now.
     ///
     /// This needs what `oclave-build` needs, on the machine that the program runs on: a `clang` and
-    /// an `llvm-spirv` of one version. The context's [`ProgramCache`](crate::ProgramCache) keeps
+    /// an `llvm-spirv` of one version. The context's [`ProgramCache`](crate::kernel::ProgramCache) keeps
     /// the result. The compiler runs again when the text, the options, the compiler or a header
     /// changed.
     ///

@@ -1,7 +1,7 @@
 //! Which kernel a launch runs.
 
 use super::bundle::BundleKernel;
-use crate::Kernel;
+use crate::image::Kernel;
 
 /// The kernel of a call.
 #[derive(Clone)]

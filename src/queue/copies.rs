@@ -17,10 +17,10 @@ use crate::{Command, Event, Result, UsmSlice, runtime, trace};
 /// Copies, fills and hints.
 ///
 /// Each takes memory of any kind: USM ([`UsmSlice`](crate::UsmSlice)), boxes of it
-/// ([`UsmRect`](crate::UsmRect)), parts of buffers ([`Accessor`](crate::Accessor)), images
-/// ([`Image`](crate::Image)) and their regions, device globals
-/// ([`DeviceGlobal`](crate::DeviceGlobal)) and their elements
-/// ([`GlobalSlice`](crate::GlobalSlice)).
+/// ([`UsmRect`](crate::memory::UsmRect)), parts of buffers ([`Accessor`](crate::memory::Accessor)), images
+/// ([`Image`](crate::images::Image)) and their regions, device globals
+/// ([`DeviceGlobal`](crate::kernel::DeviceGlobal)) and their elements
+/// ([`GlobalSlice`](crate::kernel::GlobalSlice)).
 ///
 /// [`write`](Queue::write), [`read`](Queue::read) and [`read_into`](Queue::read_into) borrow host
 /// memory, so they wait. Those that end in `_async` own their host memory and return at once.

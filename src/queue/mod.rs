@@ -18,3 +18,5 @@ mod sync {
 
 pub(crate) use order::{Order, Rank, Ticket};
 pub use queue::{Queue, QueueBuilder};
+
+pub use crate::handles::Handles;

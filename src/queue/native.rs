@@ -3,10 +3,10 @@
 use std::ffi::c_void;
 
 use super::Queue;
-use crate::command::{CopyFrom, NativeKernel};
+use crate::command::{CopyFrom, KernelCall, NativeKernel};
 use crate::driver::native::{QueueHandle, cl_command_queue};
 use crate::driver::queue as driver;
-use crate::{Context, KernelCall, Result};
+use crate::{Context, Result};
 
 impl Queue {
     /// A queue of OpenCL's, of a context, with the properties that it was made with. Its reference

@@ -6,14 +6,15 @@ use std::sync::Arc;
 
 use super::Order;
 use crate::MakeError as _;
-use crate::command::{self, Handler, Recording, TaskResult};
+use crate::command::{self, Handler, KernelCall, Recording, TaskResult};
 use crate::driver::queue::{self as driver, Properties};
 use crate::event::Waited;
+use crate::graph::GraphSource;
+use crate::handles::Handles;
+use crate::memory::TaskAccess;
+use crate::range::{LaunchRange, Range};
 use crate::trace::{self, Track};
-use crate::{
-    Command, Context, Device, Error, Event, GraphSource, Handles, KernelCall, LaunchRange, Range, Result,
-    TaskAccess, runtime,
-};
+use crate::{Command, Context, Device, Error, Event, Result, runtime};
 
 /// Where commands for a device are put.
 ///
@@ -22,7 +23,7 @@ use crate::{
 /// threads; cloning is cheap and gives the same queue. A queue may be dropped while its commands
 /// run. When the process exits, commands in flight are waited for, for five seconds at most.
 ///
-/// Functions that return an [`Event`] or a [`Readback`](crate::Readback) return at once; the others
+/// Functions that return an [`Event`] or a [`Readback`](crate::memory::Readback) return at once; the others
 /// when they are done.
 ///
 /// ```no_run
@@ -220,8 +221,8 @@ impl Queue {
         self.submit(Command::host_task_with(accessors, task))
     }
 
-    /// Runs a kernel over a range: a number of work-items (`1000`, [`Range`](crate::Range), `[640,
-    /// 480]`) or an [`NdRange`](crate::NdRange). An empty range runs nothing and keeps its place in
+    /// Runs a kernel over a range: a number of work-items (`1000`, [`Range`](crate::kernel::Range), `[640,
+    /// 480]`) or an [`NdRange`](crate::kernel::NdRange). An empty range runs nothing and keeps its place in
     /// the order.
     ///
     /// # Errors
@@ -252,14 +253,15 @@ impl Queue {
         command::prepare(self, call)
     }
 
-    /// The size of work-groups that the driver chooses for a launch whose range has none. `None` where the driver does not tell ([`Capabilities::suggested_group_sizes`](crate::Capabilities::suggested_group_sizes)),
+    /// The size of work-groups that the driver chooses for a launch whose range has none. `None` where the driver does not tell ([`Capabilities::suggested_group_sizes`](crate::device::Capabilities::suggested_group_sizes)),
     /// and for an empty range. Where the range or the kernel says a size, it is that one.
     ///
     /// It is good for memory that depends on the number of groups. Launches that give no size get the
     /// driver's own choice anyway.
     ///
     /// ```no_run
-    /// # use oclave::{KernelCall, NdRange, Queue, Range, Result};
+    /// # use oclave::kernel::{KernelCall, NdRange, Range};
+    /// # use oclave::{Queue, Result};
     /// # fn f(queue: &Queue, call: KernelCall) -> Result<()> {
     /// let group = queue.suggested_group_size(4096, &call)?.unwrap_or(Range::d1(64));
     /// queue.parallel_for(NdRange::new(4096, group), call)?;
@@ -298,7 +300,7 @@ impl Queue {
     /// the graph, or the host is accessing memory that the graph uses. An error that names the node
     /// when the driver refuses it.
     ///
-    /// [`ExecutableGraph::with`](crate::ExecutableGraph::with) gives a submission events from outside.
+    /// [`ExecutableGraph::with`](crate::graph::ExecutableGraph::with) gives a submission events from outside.
     pub fn submit_graph(&self, graph: impl GraphSource) -> Result<Event> {
         self.submit(graph.into())
     }

@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use super::Queue;
-use crate::command::{self, CommandKind, GraphCommand};
+use crate::command::{self, CommandKind, GraphCommand, KernelCall};
 use crate::driver::event::device_now;
-use crate::event::{Known, now_ns};
+use crate::event::{Known, Profiling, now_ns};
 use crate::graph;
+use crate::graph::NodeTimes;
+use crate::range::NdRange;
 use crate::trace::{self, Measured, Ran};
-use crate::{Command, Event, KernelCall, NdRange, NodeTimes, Profiling, Result};
+use crate::{Command, Event, Result};
 
 /// What the clocks show that commands are measured by.
 struct Clocks {

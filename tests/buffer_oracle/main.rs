@@ -13,7 +13,7 @@ mod run;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use common::{context, device};
-use oclave::mask::Mask;
+use oclave::device::mask::Mask;
 use oclave::{Buffer, Context};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};

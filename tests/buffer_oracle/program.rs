@@ -1,6 +1,6 @@
 //! Random programs.
 
-use oclave::{AccessKind, Accessor, Shape};
+use oclave::memory::{AccessKind, Accessor, Shape};
 use proptest::prelude::*;
 
 pub(crate) const LEN: usize = 24;

@@ -1,8 +1,7 @@
 //! Programs on queues, and on a model.
 
-use oclave::{
-    Accessor, Buffer, Command, Context, ErrorKind, Event, Graph, HostTarget, HostWriter, Queue, UsmSlice,
-};
+use oclave::memory::{Accessor, HostTarget, HostWriter};
+use oclave::{Buffer, Command, Context, ErrorKind, Event, Graph, Queue, UsmSlice};
 
 use crate::kernels::buffers::{advance_tile, combine, number};
 use crate::program::{DeviceOp, LEN, Op, Part, SHAPES, Stretch};

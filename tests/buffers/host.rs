@@ -3,7 +3,8 @@
 use crate::common::context;
 use crate::kernels::buffers::{advance, advance_late, combine};
 use crate::{SLOW, out_of_order};
-use oclave::{Buffer, Context, ErrorKind, HostTarget, Queue, Shape};
+use oclave::memory::{HostTarget, Shape};
+use oclave::{Buffer, Context, ErrorKind, Queue};
 
 #[test]
 fn host_writers_change_parts() {

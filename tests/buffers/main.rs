@@ -16,8 +16,9 @@ use std::sync::Arc;
 
 use common::{allocated, context, host_copy_calls, memory_call};
 use kernels::buffers::{advance, combine, number};
+use oclave::memory::HostTarget;
 use oclave::record::Session;
-use oclave::{Buffer, Command, Context, ErrorKind, HostTarget, Queue};
+use oclave::{Buffer, Command, Context, ErrorKind, Queue};
 /// Long enough to be still running when the next statements are executed.
 const SLOW: u32 = 20_000_000;
 

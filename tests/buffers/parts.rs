@@ -3,7 +3,9 @@
 use crate::common::context;
 use crate::kernels::buffers::{advance, advance_tile, combine};
 use crate::out_of_order;
-use oclave::{Buffer, ErrorKind, NdRange, Queue, Shape};
+use oclave::kernel::NdRange;
+use oclave::memory::Shape;
+use oclave::{Buffer, ErrorKind, Queue};
 
 #[test]
 fn parts_of_buffers_of_three_dimensions() {

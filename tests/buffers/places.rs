@@ -4,9 +4,10 @@
 use crate::common::{NO_POINTERS, allocated, context, device, host_copy_calls, memory_call};
 use crate::kernels::buffers::{advance, advance_late, combine, number};
 use crate::{SLOW, out_of_order};
-use oclave::mask::Mask;
+use oclave::device::mask::Mask;
+use oclave::memory::HostTarget;
 use oclave::record::Session;
-use oclave::{Buffer, Context, ErrorKind, HostTarget, Queue};
+use oclave::{Buffer, Context, ErrorKind, Queue};
 
 #[test]
 fn memory_of_poorer_devices() {

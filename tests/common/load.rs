@@ -6,7 +6,8 @@
     reason = "the kernels are this repository's own, or bytes that the test expects to be refused"
 )]
 
-use oclave::{Context, ImageTable, KernelBundle, KernelSource, Result};
+use oclave::kernel::{ImageTable, KernelBundle, KernelSource};
+use oclave::{Context, Result};
 
 /// [`KernelBundle::from_spirv`], of kernels of this repository or of bytes that are to be refused.
 pub(crate) fn spirv(context: &Context, bytes: &[u8]) -> Result<KernelBundle> {

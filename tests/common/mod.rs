@@ -11,12 +11,13 @@ use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
-use oclave::mask::Mask;
+use oclave::device::mask::Mask;
+use oclave::device::{Aspects, MemoryKind};
+use oclave::graph::ReplayStrategy;
+use oclave::kernel::{KernelBundle, KernelCall, ProgramCache};
+use oclave::queue::QueueBuilder;
 use oclave::record::{ObjectKind, Session};
-use oclave::{
-    Aspects, Command, Context, Device, Event, Graph, KernelBundle, KernelCall, MemoryKind, ProgramCache,
-    Queue, QueueBuilder, ReplayStrategy,
-};
+use oclave::{Command, Context, Device, Event, Graph, Queue};
 
 /// The folder of what the build made. `ci/gpu` packs such files beside the programs, for a machine
 /// that has no folders of the build.

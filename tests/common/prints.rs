@@ -3,7 +3,9 @@
 use std::sync::{Arc, Mutex, OnceLock};
 
 use log::{Level, LevelFilter, Log, Metadata, Record};
-use oclave::{Context, ContextBuilder, Printed, Queue};
+use oclave::context::ContextBuilder;
+use oclave::kernel::Printed;
+use oclave::{Context, Queue};
 
 /// The output of kernels.
 #[derive(Clone, Default)]

@@ -3,7 +3,7 @@ mod kernels {
     oclave::include_kernels!("tests");
 }
 
-fn call(x: &[f32]) -> oclave::KernelCall {
+fn call(x: &[f32]) -> oclave::kernel::KernelCall {
     kernels::saxpy::saxpy(2.0, x, x)
 }
 

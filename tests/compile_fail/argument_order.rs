@@ -1,11 +1,12 @@
 //! A value and memory are swapped.
-use oclave::{UsmSlice, usm};
+use oclave::UsmSlice;
+use oclave::memory::usm;
 
 mod kernels {
     oclave::include_kernels!("tests");
 }
 
-fn call(x: &UsmSlice<f32, usm::DeviceOnly>) -> oclave::KernelCall {
+fn call(x: &UsmSlice<f32, usm::DeviceOnly>) -> oclave::kernel::KernelCall {
     kernels::saxpy::saxpy(x, 2.0, x)
 }
 

@@ -1,5 +1,6 @@
 //! A struct parameter is given another struct of the same size.
-use oclave::{UsmSlice, usm};
+use oclave::UsmSlice;
+use oclave::memory::usm;
 
 mod kernels {
     oclave::include_kernels!("tests");
@@ -13,7 +14,7 @@ struct Other {
     second: f32,
 }
 
-fn call(samples: &UsmSlice<arguments::Sample, usm::Host>, out: &UsmSlice<f32, usm::Host>) -> oclave::KernelCall {
+fn call(samples: &UsmSlice<arguments::Sample, usm::Host>, out: &UsmSlice<f32, usm::Host>) -> oclave::kernel::KernelCall {
     arguments::structs(Other { first: 1.0, second: 2.0 }, samples, out)
 }
 

@@ -1,5 +1,6 @@
 //! Host memory is used while the contents of a buffer may still go back to it, and is freed before they do.
-use oclave::{Buffer, Result, WriteBack};
+use oclave::{Buffer, Result};
+use oclave::memory::WriteBack;
 
 fn used(buffer: &Buffer<f32>) -> Result<f32> {
     let mut data = [0.0; 8];

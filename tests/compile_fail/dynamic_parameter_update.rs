@@ -1,5 +1,6 @@
 //! A parameter keeps its type.
-use oclave::{DynamicParameter, Result};
+use oclave::Result;
+use oclave::graph::DynamicParameter;
 
 fn update(alpha: &DynamicParameter<f32>) -> Result<()> {
     alpha.update(1_u32)

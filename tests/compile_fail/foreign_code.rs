@@ -1,6 +1,7 @@
 //! Code from elsewhere enters the process by `unsafe` calls only.
 use oclave::native::{EventHandle, KernelHandle, cl_event};
-use oclave::{Command, Context, ImageTable, KernelBundle, KernelSource};
+use oclave::{Command, Context};
+use oclave::kernel::{ImageTable, KernelBundle, KernelSource};
 
 fn loads_a_module(context: &Context, bytes: &[u8]) {
     let _ = KernelBundle::from_spirv(context, bytes);

@@ -1,6 +1,7 @@
 //! The host writes a device global that it may only read.
-use oclave::host_access::Read;
-use oclave::{DeviceGlobal, Queue, Result};
+use oclave::kernel::host_access::Read;
+use oclave::{Queue, Result};
+use oclave::kernel::DeviceGlobal;
 
 fn write(queue: &Queue, global: &DeviceGlobal<i32, Read>) -> Result<()> {
     queue.write(global, &1)

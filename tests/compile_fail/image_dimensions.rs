@@ -1,6 +1,6 @@
 //! An image of three dimensions is passed where the kernel takes one of two.
-use oclave::images::{D3, Rgba};
-use oclave::{Image, KernelCall};
+use oclave::images::{D3, Rgba, Image};
+use oclave::kernel::KernelCall;
 
 mod kernels {
     oclave::include_kernels!("tests");

@@ -1,6 +1,6 @@
 //! An image is passed where the kernel takes a sampler.
-use oclave::images::{D2, Rgba};
-use oclave::{Image, KernelCall};
+use oclave::images::{D2, Rgba, Image};
+use oclave::kernel::KernelCall;
 
 mod kernels {
     oclave::include_kernels!("tests");

@@ -1,5 +1,5 @@
 //! A specialization constant is given a value of another type.
-use oclave::{KernelCall, SpecConstant};
+use oclave::kernel::{KernelCall, SpecConstant};
 
 fn specialize(call: KernelCall, width: &SpecConstant<i32>) -> KernelCall {
     call.spec(width, 2.5f32)

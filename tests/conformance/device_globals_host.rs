@@ -1,6 +1,7 @@
 //! DG: the host's side of device globals, scopes, and kernel bundles.
 
-use oclave::{Command, DeviceGlobal, ErrorKind, Event, Graph, Queue};
+use oclave::kernel::DeviceGlobal;
+use oclave::{Command, ErrorKind, Event, Graph, Queue};
 
 use crate::kernels::{
     globals_access as access, globals_define as define, globals_pointers as pointers, globals_scope as scope,

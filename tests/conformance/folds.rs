@@ -1,8 +1,11 @@
 //! Reductions and scans: FLD.
 
 use bytemuck::Pod;
+use oclave::command::{Fold, FoldScalar};
+use oclave::device::Aspects;
+use oclave::graph::NodeType;
 use oclave::half::f16;
-use oclave::{Aspects, Buffer, Command, ErrorKind, Fold, FoldScalar, NodeType};
+use oclave::{Buffer, Command, ErrorKind};
 
 use super::graph_support::{Way, ways};
 use super::kernels::buffers::{advance, combine, number};

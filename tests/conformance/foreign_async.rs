@@ -83,7 +83,9 @@ fn asy_evt_004_from_another_thread() {
     }
 }
 
-fn chain_with_task(way: &Way) -> (oclave::UsmSlice<u32, oclave::usm::DeviceOnly>, oclave::ExecutableGraph) {
+fn chain_with_task(
+    way: &Way,
+) -> (oclave::UsmSlice<u32, oclave::memory::usm::DeviceOnly>, oclave::graph::ExecutableGraph) {
     let values = way.device(&[1_u32; 8]);
     let graph = way.chain(&values, 2);
     graph.after_all_leaves().add(Command::host_task(|| ())).unwrap();

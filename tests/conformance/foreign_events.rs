@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use oclave::{
-    Command, Context, Detail, ErrorKind, Event, HostTarget, NodeType, Queue, ReplayStrategy, UsmSlice, usm,
-};
+use oclave::graph::{Detail, NodeType, ReplayStrategy};
+use oclave::memory::{HostTarget, usm};
+use oclave::{Command, Context, ErrorKind, Event, Queue, UsmSlice};
 
 use super::graph_support::{Way, advance, edges, node, ways};
 

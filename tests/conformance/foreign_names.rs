@@ -1,8 +1,8 @@
 //! Names of nodes and labels around them: LBL-NOD, LBL-QUE, LBL-DOT, LBL-TIM, LBL-ERR.
 
-use oclave::{
-    Command, Detail, DynamicCommandGroup, ErrorKind, Graph, Node, Queue, ReplayStrategy, UsmSlice, usm,
-};
+use oclave::graph::{Detail, DynamicCommandGroup, Node, ReplayStrategy};
+use oclave::memory::usm;
+use oclave::{Command, ErrorKind, Graph, Queue, UsmSlice};
 
 use super::graph_support::{Way, advance, node, ways};
 use super::kernels::buffers;

@@ -3,7 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use oclave::{Command, DynamicParameter, ErrorKind, Event, EventStatus, Queue, UsmSlice, usm};
+use oclave::event::EventStatus;
+use oclave::graph::DynamicParameter;
+use oclave::memory::usm;
+use oclave::{Command, ErrorKind, Event, Queue, UsmSlice};
 
 use super::graph_support::{Way, advance, ways};
 use super::kernels::buffers;
@@ -96,7 +99,7 @@ fn ext_nod_003_the_graph_is_cut_behind_the_node_alone() {
         let values = way.device(&[1_u32; 8]);
         let graph = way.chain(&values, 6);
         let nodes = graph.nodes();
-        let parts = |named: &[&oclave::Node]| -> Vec<Vec<usize>> {
+        let parts = |named: &[&oclave::graph::Node]| -> Vec<Vec<usize>> {
             let executable = graph.finalizer().strategy(way.strategy).events_of(&named.to_vec()).finalize();
             executable.unwrap().partitions().into_iter().map(|part| part.nodes).collect()
         };

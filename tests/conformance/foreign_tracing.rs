@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
 
-use oclave::{Command, Context, ErrorKind, ProgramCache, Queue, QueueBuilder, ReplayStrategy};
+use oclave::graph::ReplayStrategy;
+use oclave::kernel::ProgramCache;
+use oclave::queue::QueueBuilder;
+use oclave::{Command, Context, ErrorKind, Queue};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
@@ -156,7 +159,7 @@ fn trc_spn_002_failures_are_fields() {
         let values = way.device(&[1_u32; 8]);
         let told = heard(|| {
             let refused =
-                way.queue.parallel_for(oclave::NdRange::new(1 << 24, 1 << 24), advance_call(&values));
+                way.queue.parallel_for(oclave::kernel::NdRange::new(1 << 24, 1 << 24), advance_call(&values));
             assert_eq!(refused.unwrap_err().kind(), ErrorKind::NdRange);
             let failed = way.queue.host_task(|| Err::<(), _>("no paper")).unwrap();
             failed.wait().unwrap_err();
@@ -170,7 +173,9 @@ fn trc_spn_002_failures_are_fields() {
     }
 }
 
-fn advance_call(values: &oclave::UsmSlice<u32, oclave::usm::DeviceOnly>) -> oclave::KernelCall {
+fn advance_call(
+    values: &oclave::UsmSlice<u32, oclave::memory::usm::DeviceOnly>,
+) -> oclave::kernel::KernelCall {
     super::kernels::buffers::advance(values, 3_u32, 1_u32)
 }
 

@@ -1,6 +1,8 @@
 //! Recording code that waits, and recordings inside of recordings: EXT-WAI, EXT-NES.
 
-use oclave::{Command, ErrorKind, Event, Graph, NodeType, Queue, Result, UsmSlice, Waits, usm};
+use oclave::graph::{NodeType, Waits};
+use oclave::memory::usm;
+use oclave::{Command, ErrorKind, Event, Graph, Queue, Result, UsmSlice};
 
 use super::graph_support::{Way, advance, advance_by, edges, node, ways};
 

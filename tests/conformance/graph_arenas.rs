@@ -1,8 +1,8 @@
 //! Memory that graphs have while they run: GM.
 
-use oclave::{
-    Arena, Buffer, Command, DynamicParameter, ErrorKind, ExecutableGraph, Graph, HostTarget, Queue,
-};
+use oclave::graph::{Arena, DynamicParameter, ExecutableGraph};
+use oclave::memory::HostTarget;
+use oclave::{Buffer, Command, ErrorKind, Graph, Queue};
 
 use super::graph_support::{
     Values, Way, add_all, advance_by, chain, count_down, read, submit, updatable, ways,
@@ -474,7 +474,7 @@ fn gm_rpt_001_the_report_and_drawings_name_what_lies_where() {
         let text = memory.to_string();
         assert!(text.starts_with("512 bytes for 2 allocations of 432 bytes"), "{text}");
         assert!(text.contains("nodes 0 to 1") && text.contains("shares with 1"), "{text}");
-        let drawing = graph.to_dot(oclave::Detail::Verbose);
+        let drawing = graph.to_dot(oclave::graph::Detail::Verbose);
         assert!(drawing.contains(&format!("memory 1 of graph {}", graph.id())), "{drawing}");
         assert!(format!("{unused:?}").contains("memory 2 of graph"), "{unused:?}");
         assert_eq!(way.finalize(&way.graph()).memory().used_bytes, 0);
@@ -498,7 +498,7 @@ fn gm_rnd_001_random_graphs_of_temporaries_do_what_they_do_on_the_host() {
             let mut numbers = Numbers(1000 * number_of_way as u64 + seed);
             let graph = way.graph();
             // Each value is made from one or two values before, in memory of its own.
-            let mut made: Vec<(Values, oclave::Node, Vec<u32>)> = Vec::new();
+            let mut made: Vec<(Values, oclave::graph::Node, Vec<u32>)> = Vec::new();
             for index in 0..60_u32 {
                 let own = graph.alloc::<u32>(8 + numbers.below(100)).unwrap().slice(..8).unwrap();
                 let (node, value) = match made.len() {

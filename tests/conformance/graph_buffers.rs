@@ -1,6 +1,7 @@
 //! Buffers as the reason of edges, and what graphs refuse of them: G-BUF, G-ERR.
 
-use oclave::{Buffer, Command, ErrorKind, Graph, HostTarget};
+use oclave::memory::HostTarget;
+use oclave::{Buffer, Command, ErrorKind, Graph};
 
 use super::graph_support::{edges, in_order, out_of_order};
 use super::kernels::saxpy::saxpy;

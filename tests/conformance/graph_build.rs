@@ -2,7 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use oclave::{Command, Detail, ErrorKind, Graph, Node, NodeType};
+use oclave::graph::{Detail, Node, NodeType};
+use oclave::{Command, ErrorKind, Graph};
 
 use super::graph_support::{edges, in_order, node, out_of_order, task};
 use super::kernels::saxpy::saxpy;
@@ -140,7 +141,7 @@ fn g_prp_001_types() {
     let Some((queue, graph)) = in_order() else { return };
     let context = queue.context();
     let (x, y) = (context.alloc_device::<f32>(8).unwrap(), context.alloc_device::<f32>(8).unwrap());
-    let host = oclave::HostTarget::new(8).unwrap();
+    let host = oclave::memory::HostTarget::new(8).unwrap();
     let expected = [
         (Command::empty(), NodeType::Empty),
         (Command::parallel_for(8, saxpy(2.0, &x, &y)), NodeType::Kernel),
@@ -150,7 +151,7 @@ fn g_prp_001_types() {
         (Command::memset(&x, 1), NodeType::Memset),
         (Command::fill(&x, 1.0), NodeType::Memfill),
         (Command::prefetch(&x), NodeType::Prefetch),
-        (Command::mem_advise(&x, oclave::Advice::ReadMostly), NodeType::MemAdvise),
+        (Command::mem_advise(&x, oclave::command::Advice::ReadMostly), NodeType::MemAdvise),
         (Command::host_task(|| ()), NodeType::HostTask),
     ];
     for (command, ty) in &expected {
@@ -210,7 +211,8 @@ fn g_prp_004_from_a_queue() {
         assert_eq!(edges(&graph), [vec![], vec![] as Vec<usize>]);
     }
     // The context must have the device.
-    let other = oclave::Context::new(&queue.device().masked(oclave::mask::Mask::COMMAND_BUFFER)).unwrap();
+    let other =
+        oclave::Context::new(&queue.device().masked(oclave::device::mask::Mask::COMMAND_BUFFER)).unwrap();
     if other.device() != queue.device() {
         assert_eq!(Graph::new(&other, queue.device()).unwrap_err().kind(), ErrorKind::Invalid);
     }

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use oclave::{Buffer, Command, Context, Detail, DynamicParameter, ErrorKind, Fold, Graph, NodeType, Queue};
+use oclave::command::Fold;
+use oclave::graph::{Detail, DynamicParameter, NodeType};
+use oclave::{Buffer, Command, Context, ErrorKind, Graph, Queue};
 
 use super::graph_support::{
     Values, Way, add_all, advance_by, chain, count_down, edges, read, submit, updatable, ways,
@@ -497,7 +499,7 @@ fn cf_ref_001_what_is_refused() {
     for way in ways().into_iter().take(1) {
         let values = way.device(&[0_u32; 8]);
         let (body, graph) = (chain(&way, [advance_by(&values, 1, 1)]), way.graph());
-        let refused = |outcome: oclave::Result<oclave::Node>, what: &str| {
+        let refused = |outcome: oclave::Result<oclave::graph::Node>, what: &str| {
             let error = outcome.unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
             assert!(format!("{error:#}").contains(what), "{what}: {error:#}");
@@ -555,7 +557,8 @@ fn cf_drw_001_bodies_are_frames() {
 
 #[test]
 fn cf_itp_001_loops_of_small_nodes_are_one_launch() {
-    let Some(way) = ways().into_iter().find(|way| way.strategy == oclave::ReplayStrategy::Interpreter) else {
+    let Some(way) = ways().into_iter().find(|way| way.strategy == oclave::graph::ReplayStrategy::Interpreter)
+    else {
         return;
     };
     let values = way.device(&[1_u32; 8]);
@@ -609,7 +612,8 @@ fn cf_itp_001_loops_of_small_nodes_are_one_launch() {
 #[test]
 fn cf_itp_002_kernels_of_several_programs_are_one_launch() {
     use super::kernels::spec_constants::{FACTOR, specialized};
-    let Some(way) = ways().into_iter().find(|way| way.strategy == oclave::ReplayStrategy::Interpreter) else {
+    let Some(way) = ways().into_iter().find(|way| way.strategy == oclave::graph::ReplayStrategy::Interpreter)
+    else {
         return;
     };
     let way = way.alone();
@@ -637,7 +641,7 @@ fn cf_itp_002_kernels_of_several_programs_are_one_launch() {
     // What a launch writes to variables is what the list reads, and the other way round.
     graph.after(&looped).add(Command::single_task(globals_scope::scoped_add(100))).unwrap();
     let executable = finalize(&graph);
-    let is_there = |executable: &oclave::ExecutableGraph| {
+    let is_there = |executable: &oclave::graph::ExecutableGraph| {
         executable.segments().iter().any(|segment| segment.nodes == [0])
     };
     let has_jumps = is_there(&executable);
@@ -717,7 +721,7 @@ fn cf_can_001_a_cancelled_loop_ends_between_iterations() {
 mod programs {
     use std::collections::HashMap;
 
-    use oclave::{ExecutableGraph, Node};
+    use oclave::graph::{ExecutableGraph, Node};
 
     use super::*;
 
@@ -1084,7 +1088,9 @@ mod programs {
         pub(super) fn finalize(&self, way: &Way, graph: &Graph) -> ExecutableGraph {
             let finalizer = graph.finalizer().updatable().strategy(way.strategy);
             match way.strategy {
-                oclave::ReplayStrategy::Interpreter => finalizer.wait_for_interpreter().finalize().unwrap(),
+                oclave::graph::ReplayStrategy::Interpreter => {
+                    finalizer.wait_for_interpreter().finalize().unwrap()
+                }
                 _ => finalizer.finalize().unwrap(),
             }
         }
@@ -1128,7 +1134,7 @@ fn cf_rnd_001_random_programs_do_what_they_do_on_the_host() {
                 }
             }
         }
-        if way.strategy == oclave::ReplayStrategy::Interpreter {
+        if way.strategy == oclave::graph::ReplayStrategy::Interpreter {
             println!("{lists} lists");
         }
     }

@@ -1,10 +1,10 @@
 //! What devices do for graphs, and what command buffers do: G-DEV, G-CLB, G-ERR.
 
-use oclave::mask::Mask;
+use oclave::device::mask::Mask;
+use oclave::graph::{ExecutableGraph, ReplayStrategy};
+use oclave::memory::HostTarget;
 use oclave::record::Session;
-use oclave::{
-    Command, Context, Device, ErrorKind, ExecutableGraph, Graph, HostTarget, Queue, ReplayStrategy,
-};
+use oclave::{Command, Context, Device, ErrorKind, Graph, Queue};
 
 use super::graph_support::ways;
 use super::kernels::buffers;

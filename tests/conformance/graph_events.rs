@@ -4,14 +4,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use oclave::event::EventStatus;
+use oclave::graph::ReplayStrategy;
 use oclave::record::{ObjectKind, Session};
-use oclave::{Command, Error, ErrorKind, Event, EventStatus, Graph, Queue, ReplayStrategy};
+use oclave::{Command, Error, ErrorKind, Event, Graph, Queue};
 
 use super::graph_support::{Way, advance, ways};
 use super::kernels::buffers;
 
 /// A kernel that takes some milliseconds, and adds to the first value.
-fn late(values: impl oclave::KernelPointerMut<u32>, addend: u32) -> Command {
+fn late(values: impl oclave::kernel::KernelPointerMut<u32>, addend: u32) -> Command {
     Command::single_task(buffers::advance_late(values, 2_000_000, addend))
 }
 

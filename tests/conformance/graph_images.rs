@@ -1,9 +1,9 @@
 //! Images in graphs, recorded, added and updated: IMG.
 
-use oclave::images::{D2, Rgba};
-use oclave::{
-    Command, Context, DynamicParameter, ErrorKind, Graph, HostTarget, Image, Queue, ReplayStrategy, Sampler,
-};
+use oclave::graph::{DynamicParameter, ReplayStrategy};
+use oclave::images::{D2, Image, Rgba, Sampler};
+use oclave::memory::HostTarget;
+use oclave::{Command, Context, ErrorKind, Graph, Queue};
 
 use super::common::{graph_devices, queues, strategies};
 use super::graph_support::edges;

@@ -1,6 +1,7 @@
 //! Kernels of every kind in graphs: G-KRN; device globals in graphs: G-ERR-004.
 
-use oclave::{Command, Graph, Local, UsmSlice};
+use oclave::kernel::Local;
+use oclave::{Command, Graph, UsmSlice};
 
 use super::graph_support::ways;
 use super::kernels::{
@@ -73,7 +74,7 @@ fn g_krn_004_local_memory() {
         for (at, group) in [4_usize, 8, 16, 32].into_iter().enumerate() {
             let out = sums.slice(4 * at..4 * at + 2).unwrap();
             let call = arguments::group_sum(&input, &out, Local::new(group));
-            graph.add(Command::parallel_for(oclave::NdRange::new(2 * group, group), call)).unwrap();
+            graph.add(Command::parallel_for(oclave::kernel::NdRange::new(2 * group, group), call)).unwrap();
         }
         way.run(&graph, 2);
         let seen = way.queue.read(&sums).unwrap();
@@ -89,14 +90,14 @@ fn g_krn_005_what_the_device_cannot_do_is_refused_when_it_is_added() {
     // Kernels cannot ask for a size of sub-groups; another optional feature stands for it.
     for way in ways() {
         let device = way.queue.device();
-        let masked = device.masked(oclave::mask::Mask::FP64);
+        let masked = device.masked(oclave::device::mask::Mask::FP64);
         let context = oclave::Context::new(&masked).unwrap();
         let graph = Graph::new(&context, &masked).unwrap();
         let values = context.alloc_device::<f64>(8).unwrap();
         let refused =
             graph.add(Command::parallel_for(8, optional_features::third_double(&values))).unwrap_err();
         assert_eq!(refused.kind(), oclave::ErrorKind::KernelNotSupported, "{refused}");
-        if device.capabilities().aspects.contains(oclave::Aspects::FP64) {
+        if device.capabilities().aspects.contains(oclave::device::Aspects::FP64) {
             let values = way.device(&[3.0_f64; 8]);
             let graph = way.graph();
             graph.add(Command::parallel_for(8, optional_features::third_double(&values))).unwrap();
@@ -138,7 +139,7 @@ fn g_krn_008_local_memory_of_a_size_that_the_launch_chooses() {
         for group in [8, 32] {
             let graph = way.graph();
             let call = arguments::group_sum(&input, &sums, Local::new(group));
-            graph.add(Command::parallel_for(oclave::NdRange::new(2 * group, group), call)).unwrap();
+            graph.add(Command::parallel_for(oclave::kernel::NdRange::new(2 * group, group), call)).unwrap();
             way.run(&graph, 1);
             assert_eq!(way.queue.read(&sums).unwrap(), [group as i32; 2]);
         }

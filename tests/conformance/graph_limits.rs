@@ -2,7 +2,9 @@
 
 use std::sync::Barrier;
 
-use oclave::{Command, Context, Error, ErrorKind, Event, Graph, HostTarget, Node, Queue, QueueState};
+use oclave::graph::{Node, QueueState};
+use oclave::memory::HostTarget;
+use oclave::{Command, Context, Error, ErrorKind, Event, Graph, Queue};
 
 use super::graph_support::{edges, in_order, node, out_of_order, task};
 use super::kernels::saxpy::saxpy;
@@ -268,7 +270,7 @@ fn g_thr_008_states_seen_from_other_threads() {
                 _ => {
                     assert!(matches!(queue.state(), QueueState::Executing | QueueState::Recording));
                     if let Ok(seen) = queue.graph() {
-                        assert!(seen.len() <= 400 && !seen.to_dot(oclave::Detail::Verbose).is_empty());
+                        assert!(seen.len() <= 400 && !seen.to_dot(oclave::graph::Detail::Verbose).is_empty());
                     }
                 }
             }

@@ -1,7 +1,10 @@
 //! Copies, fills and buffers as nodes that run: G-MEM, G-BUF, G-ALC.
 
+use oclave::command::Advice;
+use oclave::graph::NodeType;
 use oclave::images::{D2, Rgba};
-use oclave::{Advice, Buffer, Command, HostTarget, NodeType};
+use oclave::memory::HostTarget;
+use oclave::{Buffer, Command};
 
 use super::graph_buffers::overlapping;
 use super::graph_support::ways;

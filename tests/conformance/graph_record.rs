@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use oclave::mask::Mask;
-use oclave::{Command, Context, ErrorKind, Graph, NodeType, Queue, QueueState};
+use oclave::device::mask::Mask;
+use oclave::graph::{NodeType, QueueState};
+use oclave::{Command, Context, ErrorKind, Graph, Queue};
 
 use super::graph_support::{edges, in_order, node, out_of_order, task};
 
@@ -86,7 +87,7 @@ fn g_rec_007_the_node_of_an_event() {
     let by_event = graph.add(task().after(&event)).unwrap();
     assert_eq!(recorded.successors(), [behind, last, by_event]);
     let eager = queue.marker().unwrap();
-    assert_eq!(oclave::Node::from_event(&eager).unwrap_err().kind(), ErrorKind::Invalid);
+    assert_eq!(oclave::graph::Node::from_event(&eager).unwrap_err().kind(), ErrorKind::Invalid);
 }
 
 #[test]
@@ -209,7 +210,7 @@ fn g_rec_012_shortcuts_with_dependencies() {
     let written = queue.after(&[&copied]).write_async(&x, vec![1.0_f32; 8]).unwrap();
     let fetched = queue.after(&[&written]).prefetch(&x).unwrap();
     let single = queue.after(&[&fetched, &set]).single_task(saxpy()).unwrap();
-    queue.after(&[&single]).submit(Command::mem_advise(&x, oclave::Advice::ReadMostly)).unwrap();
+    queue.after(&[&single]).submit(Command::mem_advise(&x, oclave::command::Advice::ReadMostly)).unwrap();
     recording.end();
     let chain = [NONE, NONE, vec![0, 1], vec![2], vec![3], vec![4], vec![1, 5], vec![6]];
     assert_eq!(edges(&graph), chain);
@@ -223,7 +224,7 @@ fn g_rec_012_shortcuts_with_dependencies() {
         Command::write(&x, vec![1.0_f32; 8]),
         Command::prefetch(&x),
         Command::single_task(saxpy()),
-        Command::mem_advise(&x, oclave::Advice::ReadMostly),
+        Command::mem_advise(&x, oclave::command::Advice::ReadMostly),
     ];
     let handled = Graph::from_queue(&queue);
     let recording = handled.record(&queue).unwrap();

@@ -4,9 +4,10 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use oclave::{
-    Command, Context, ErrorKind, ExecutableGraph, Graph, HostTarget, NdRange, NodeType, Queue, QueueState,
-};
+use oclave::graph::{ExecutableGraph, NodeType, QueueState};
+use oclave::kernel::NdRange;
+use oclave::memory::HostTarget;
+use oclave::{Command, Context, ErrorKind, Graph, Queue};
 
 use super::graph_support::{advance_by, edges, in_order, out_of_order, task, ways};
 use super::kernels::buffers;

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use oclave::{
-    Command, Context, ErrorKind, EventStatus, Graph, HostTarget, NodeType, PartitionInfo, Queue, UsmKind,
-    UsmSlice,
-};
+use oclave::event::EventStatus;
+use oclave::graph::{NodeType, PartitionInfo};
+use oclave::memory::{HostTarget, UsmKind};
+use oclave::{Command, Context, ErrorKind, Graph, Queue, UsmSlice};
 
 use super::graph_support::{Way, advance, ways};
 use super::kernels::{arguments, buffers, saxpy::saxpy};
@@ -427,6 +427,6 @@ fn g_opt_005_calls_of_a_replay() {
             assert_eq!(sets, 0, "what the kernel has already is not set again");
             println!("{n} nodes: {calls} calls");
         }
-        drop(arguments::group_sum(&sums, &sums, oclave::Local::new(8)));
+        drop(arguments::group_sum(&sums, &sums, oclave::kernel::Local::new(8)));
     }
 }

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use oclave::{Command, Graph, NodeType, Queue};
+use oclave::graph::NodeType;
+use oclave::{Command, Graph, Queue};
 
 use super::graph_support::{Way, advance_by, edges, ways};
 
 /// Doubles, and then adds one.
-fn inner(way: &Way, values: &oclave::UsmSlice<u32, oclave::usm::DeviceOnly>) -> Graph {
+fn inner(way: &Way, values: &oclave::UsmSlice<u32, oclave::memory::usm::DeviceOnly>) -> Graph {
     let graph = way.graph();
     graph.add(advance_by(values, 2, 0)).unwrap();
     graph.after_all_leaves().add(advance_by(values, 1, 1)).unwrap();

@@ -3,10 +3,10 @@
 use std::sync::OnceLock;
 
 use bytemuck::Pod;
-use oclave::{
-    Command, Context, Event, ExecutableGraph, Graph, KernelPointerMut, Node, Queue, ReplayStrategy, UsmSlice,
-    usm,
-};
+use oclave::graph::{ExecutableGraph, Node, ReplayStrategy};
+use oclave::kernel::KernelPointerMut;
+use oclave::memory::usm;
+use oclave::{Command, Context, Event, Graph, Queue, UsmSlice};
 
 /// An in-order queue and a graph for it. `None`, after saying why, without a device.
 pub(crate) fn in_order() -> Option<(Queue, Graph)> {

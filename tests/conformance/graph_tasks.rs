@@ -4,7 +4,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use oclave::{Command, EventStatus, HostTarget, Queue};
+use oclave::event::EventStatus;
+use oclave::memory::HostTarget;
+use oclave::{Command, Queue};
 
 use super::graph_support::ways;
 use super::kernels::buffers;
@@ -163,7 +165,8 @@ fn g_nat_002_handles_of_command_buffers() {
         graph.after_all_leaves().add(Command::parallel_for(8, buffers::advance(&values, 3, 1))).unwrap();
         let executable = way.finalize(&graph);
         let handles = executable.native_command_buffers(&way.queue).unwrap();
-        let by_buffer = executable.partitions()[0].strategy == Some(oclave::ReplayStrategy::CommandBuffer);
+        let by_buffer =
+            executable.partitions()[0].strategy == Some(oclave::graph::ReplayStrategy::CommandBuffer);
         assert_eq!(handles.len(), usize::from(by_buffer), "{:?}", way.strategy);
         assert!(handles.iter().all(|handle| !handle.is_null()));
         assert_eq!(executable.native_command_buffers(&way.queue).unwrap(), handles, "they stay the same");

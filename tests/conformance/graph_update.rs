@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use oclave::mask::Mask;
-use oclave::{
-    Buffer, Command, Context, Device, DynamicCommandGroup, DynamicParameter, ErrorKind, ExecutableGraph,
-    Graph, HostTarget, Local, NdRange, Node, Queue, RawArgument, ReplayStrategy, Result, UsmSlice, usm,
-};
+use oclave::command::RawArgument;
+use oclave::device::mask::Mask;
+use oclave::graph::{DynamicCommandGroup, DynamicParameter, ExecutableGraph, Node, ReplayStrategy};
+use oclave::kernel::{Local, NdRange};
+use oclave::memory::{HostTarget, usm};
+use oclave::{Buffer, Command, Context, Device, ErrorKind, Graph, Queue, Result, UsmSlice};
 
 use super::kernels::arguments::{Pair, group_sum, positions, scalars, structs};
 use super::kernels::buffers::{advance, advance_late, combine, number, reverse_eights};
@@ -357,7 +358,7 @@ fn g_upd_023_nodes_that_are_not_kernels() {
         // node's command or nothing.
         let refused = [
             bench.add(Command::prefetch(&x)),
-            bench.add(Command::mem_advise(&x, oclave::Advice::ReadMostly)),
+            bench.add(Command::mem_advise(&x, oclave::command::Advice::ReadMostly)),
             bench.graph.add(Command::empty()).unwrap(),
         ];
         let kernel = bench.add(numbered(&x, 1));

@@ -2,8 +2,9 @@
 
 use std::sync::{Arc, Mutex};
 
-use oclave::mask::Mask;
-use oclave::{Aspects, Command, Context, Device, ErrorKind, Queue, Result};
+use oclave::device::Aspects;
+use oclave::device::mask::Mask;
+use oclave::{Command, Context, Device, ErrorKind, Queue, Result};
 
 use super::kernels::{architecture, optional_features, required_sub_groups, shared_sides};
 use super::support::device;
@@ -44,7 +45,7 @@ fn id_002_the_body_does_not_run_on_the_host() {
     assert_eq!((shared_sides::side(5), shared_sides::count(5)), (6, 6));
     assert_eq!(queue.read(&shared_sides::LAUNCHES).unwrap(), before);
     let mut effects = 0;
-    oclave::if_device(|| effects += 1);
+    oclave::kernel::if_device(|| effects += 1);
     assert_eq!(effects, 0);
 }
 
@@ -53,9 +54,9 @@ fn id_004_one_body_runs_on_each_side() {
     let Some(device) = device() else { return };
     assert_eq!((on_device(&queue(&device), 3)[1], shared_sides::nested(3)), (25, 14));
     let mut ran = Vec::new();
-    oclave::if_host(|| ran.push("host")).otherwise(|| unreachable!());
+    oclave::kernel::if_host(|| ran.push("host")).otherwise(|| unreachable!());
     assert_eq!(ran, ["host"]);
-    assert_eq!(oclave::if_device(|| "device").otherwise(|| "host"), "host");
+    assert_eq!(oclave::kernel::if_device(|| "device").otherwise(|| "host"), "host");
 }
 
 #[test]

@@ -1,8 +1,11 @@
 //! Copies and fills between images, USM, buffers and the host: IMG.
 
 use half::f16;
-use oclave::images::{Any, Bgra, D1, D1Array, D1Buffer, D2, D2Array, D3, ImageKind, R, Rgba, Snorm8, Unorm8};
-use oclave::{Buffer, Command, ErrorKind, HostTarget, Image};
+use oclave::images::{
+    Any, Bgra, D1, D1Array, D1Buffer, D2, D2Array, D3, Image, ImageKind, R, Rgba, Snorm8, Unorm8,
+};
+use oclave::memory::HostTarget;
+use oclave::{Buffer, Command, ErrorKind};
 
 use super::common::queues_and_eventless;
 use super::images::{has_format, setting};

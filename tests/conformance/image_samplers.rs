@@ -1,7 +1,7 @@
 //! Samplers as arguments of kernels: IMG.
 
-use oclave::images::{Addressing, D2, Filter, Rgba};
-use oclave::{Context, ErrorKind, Image, Queue, Sampler};
+use oclave::images::{Addressing, D2, Filter, Image, Rgba, Sampler};
+use oclave::{Context, ErrorKind, Queue};
 
 use super::images::setting;
 use super::kernels::images as kernels;

@@ -2,12 +2,15 @@
 
 use bytemuck::Pod;
 use half::f16;
+use oclave::device::Aspects;
+use oclave::images::Image;
 use oclave::images::{
     Bgra, Channel, D1, D1Array, D1Buffer, D2, D2Array, D3, ImageDimension, ImageKind, PixelFormat, R, Rg,
     Rgba, Snorm8, Unorm8, Unorm16,
 };
+use oclave::kernel::KernelCall;
 use oclave::vector::Float4;
-use oclave::{Aspects, Context, Image, KernelCall, Queue, UsmSlice};
+use oclave::{Context, Queue, UsmSlice};
 
 use super::common;
 use super::kernels::images as kernels;

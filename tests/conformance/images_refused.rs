@@ -1,11 +1,13 @@
 //! What images are refused for, their order, and how long they live: IMG.
 
+use oclave::device::mask::Mask;
 use oclave::images::{
     ChannelOrder, ChannelType, D1Array, D2, D3, Depth, ImageFormat, ImageKind, Rgba, Unorm8,
 };
-use oclave::mask::Mask;
+use oclave::images::{Image, Sampler};
+use oclave::kernel::KernelBundle;
 use oclave::record::{ObjectKind, Session};
-use oclave::{Command, Context, Error, ErrorKind, Image, KernelBundle, Queue, Sampler};
+use oclave::{Command, Context, Error, ErrorKind, Queue};
 
 use super::common::{gate, queues};
 use super::images::setting;

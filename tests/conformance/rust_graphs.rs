@@ -1,6 +1,8 @@
 //! RK-GRA: kernels in Rust in graphs, by each way to run them.
 
-use oclave::{Command, DynamicParameter, ErrorKind, Local, NdRange};
+use oclave::graph::DynamicParameter;
+use oclave::kernel::{Local, NdRange};
+use oclave::{Command, ErrorKind};
 
 use super::graph_support::ways;
 use super::kernels::buffers;
@@ -8,7 +10,7 @@ use super::rust_support::on_device::features as kernels;
 use super::rust_support::{mixed, numbers};
 
 /// Of eight numbers: `value * factor + addend`.
-fn advance(x: impl oclave::KernelPointerMut<u32>, factor: u32, addend: u32) -> Command {
+fn advance(x: impl oclave::kernel::KernelPointerMut<u32>, factor: u32, addend: u32) -> Command {
     Command::parallel_for(8, kernels::advance(factor, addend, x))
 }
 

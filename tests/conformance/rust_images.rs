@@ -1,8 +1,10 @@
 //! RK: images and samplers in kernels in Rust.
 
-use oclave::images::{Addressing, Filter, ImageDimension, Rgba};
+use oclave::device::Aspects;
+use oclave::images::{Addressing, Filter, Image, ImageDimension, Rgba, Sampler};
+use oclave::kernel::Range;
 use oclave::vector::Float4;
-use oclave::{Aspects, Context, ErrorKind, Image, Queue, Range, Sampler, images as of_host};
+use oclave::{Context, ErrorKind, Queue, images as of_host};
 use oclave_kernel::images::{D1, D1Array, D2, D2Array, D3, HostAddressing, HostImage, HostSampler};
 use oclave_kernel::{HostRange, Lane, Vec4};
 

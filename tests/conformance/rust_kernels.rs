@@ -1,7 +1,9 @@
 //! RK: kernels in Rust. Their parameters, and what they can do. The same source on the host has the
 //! right results.
 
-use oclave::{Aspects, Buffer, Context, ErrorKind, Kernel, KernelCall, Local, NdRange, Queue, Range};
+use oclave::device::Aspects;
+use oclave::kernel::{Kernel, KernelCall, Local, NdRange, Range};
+use oclave::{Buffer, Context, ErrorKind, Queue};
 use oclave_kernel::HostRange;
 
 use super::rust_support::on_device::{features as kernels, parameters as given};
@@ -527,7 +529,7 @@ fn rk_mix_003_both_languages_change_device_globals() {
 fn rk_bld_001_programs_come_from_the_cache_and_work() {
     let Some((context, _)) = setting() else { return };
     let folder = tempfile::tempdir().unwrap();
-    let cache = oclave::ProgramCache::Directory(folder.path().to_owned());
+    let cache = oclave::kernel::ProgramCache::Directory(folder.path().to_owned());
     for _ in 0..2 {
         let context = Context::builder(context.devices()).program_cache(&cache).build().unwrap();
         let queue = Queue::new(&context).unwrap();

@@ -1,6 +1,9 @@
 //! RK-PAN: panics of kernels in Rust reach the host.
 
-use oclave::{Aspects, Command, Graph, KernelCall, Local, NdRange, Queue, UsmSlice, usm};
+use oclave::device::Aspects;
+use oclave::kernel::{KernelCall, Local, NdRange};
+use oclave::memory::usm;
+use oclave::{Command, Graph, Queue, UsmSlice};
 
 use super::rust_support::on_device::panics as kernels;
 use super::rust_support::{memory, mixed, panics, quiet, run, setting, told};

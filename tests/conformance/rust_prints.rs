@@ -1,7 +1,9 @@
 //! RK: what kernels in Rust print.
 
-use oclave::mask::Mask;
-use oclave::{Aspects, Context, Printed, Queue};
+use oclave::device::Aspects;
+use oclave::device::mask::Mask;
+use oclave::kernel::Printed;
+use oclave::{Context, Queue};
 use oclave_kernel::{HostRange, f16};
 
 use super::common::prints::{Lines, builder, setting};

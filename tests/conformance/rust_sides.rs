@@ -2,7 +2,9 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use oclave::{Aspects, Context, DeviceKind, ErrorKind, Queue, Side};
+use oclave::device::{Aspects, DeviceKind};
+use oclave::kernel::Side;
+use oclave::{Context, ErrorKind, Queue};
 use oclave_kernel::HostRange;
 
 use super::rust_support::on_device::sides as two_images;

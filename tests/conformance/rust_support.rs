@@ -1,7 +1,9 @@
 //! What the tests of kernels in Rust share: launchers, and the same sources for the host.
 
 use bytemuck::Pod;
-use oclave::{Context, Error, ErrorKind, KernelCall, LaunchRange, Queue, UsmSlice, usm};
+use oclave::kernel::{KernelCall, LaunchRange};
+use oclave::memory::usm;
+use oclave::{Context, Error, ErrorKind, Queue, UsmSlice};
 
 /// Launchers of the kernels of `kernels/rust`.
 pub(crate) mod on_device {

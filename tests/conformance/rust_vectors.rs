@@ -1,10 +1,12 @@
 //! RK: vectors and halves in kernels in Rust.
 
+use oclave::ErrorKind;
+use oclave::device::Aspects;
 use oclave::half::f16 as HostHalf;
+use oclave::kernel::{Local, NdRange};
 use oclave::vector::{
     Float3, Float4, Half2, Half4, Long16, Short4, Uchar2, Uchar4, Uchar16, Uint2, Uint4, Uint8,
 };
-use oclave::{Aspects, ErrorKind, Local, NdRange};
 use oclave_kernel::{HostRange, Vec2, Vec3, Vec4, Vec8, Vec16, f16};
 
 use super::rust_support::on_device::vectors as kernels;

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use oclave::mask::Mask;
+use oclave::device::mask::Mask;
 use oclave::{Context, Device, Queue};
 
 /// Ends the test as skipped, for a reason: `skip!("no fp64 on {device}")`. The report shows the

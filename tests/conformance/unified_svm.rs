@@ -1,12 +1,13 @@
 //! Memory of `cl_khr_unified_svm`: USV. No driver has the extension. So most of these run again in a process with a library that shows
 //! it.
 
-use oclave::mask::Mask;
+use oclave::command::Advice;
+use oclave::device::mask::Mask;
+use oclave::device::{MemoryKind, SvmCapabilities};
+use oclave::memory::usm;
 use oclave::native::UsmHandle;
 use oclave::record::{ObjectKind, Session};
-use oclave::{
-    Advice, Command, Context, Device, ErrorKind, MemoryKind, Queue, SvmCapabilities, UsmSlice, usm,
-};
+use oclave::{Command, Context, Device, ErrorKind, Queue, UsmSlice};
 
 use super::common::{has_unified_svm, with_unified_svm};
 use super::kernels::{indirect, saxpy::saxpy};

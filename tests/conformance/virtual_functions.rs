@@ -1,9 +1,10 @@
 //! Virtual functions in kernels: objects, kernels that share them, what functions may do (VF-BAS,
 //! VF-XKN, VF-MSC, VF-DEV).
 
-use oclave::mask::Mask;
-use oclave::usm::Shared;
-use oclave::{Buffer, Context, ErrorKind, KernelCall, LaunchRange, Local, NdRange, Queue, UsmSlice};
+use oclave::device::mask::Mask;
+use oclave::kernel::{KernelCall, LaunchRange, Local, NdRange};
+use oclave::memory::usm::Shared;
+use oclave::{Buffer, Context, ErrorKind, Queue, UsmSlice};
 
 use super::common::{setting, single};
 use super::support::{output_of, speaks};
@@ -87,7 +88,7 @@ fn vf_bas_008_abstract_base_and_barriers() {
 }
 
 /// A tool, a hammer and a saw of sizes 2, 3 and 4.
-fn make_tools(queue: &Queue) -> UsmSlice<i8, oclave::usm::DeviceOnly> {
+fn make_tools(queue: &Queue) -> UsmSlice<i8, oclave::memory::usm::DeviceOnly> {
     let memory = queue.context().alloc_device::<i8>(48).unwrap();
     queue.single_task(vf::make_tool(&memory, 0, 2)).unwrap();
     queue.single_task(vf::make_hammer(&memory, 1, 3)).unwrap();

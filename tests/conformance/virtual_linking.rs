@@ -5,11 +5,11 @@
 //! do not share them. OpenCL calls are counted. Where scenarios count links of the driver, these
 //! tests count created programs: the library links once for each program that it builds.
 
-use oclave::mask::Mask;
+use oclave::device::Aspects;
+use oclave::device::mask::Mask;
+use oclave::kernel::{ImageTable, KernelBundle, KernelCall, ProgramCache};
 use oclave::record::Session;
-use oclave::{
-    Aspects, Context, Device, ErrorKind, ImageTable, KernelBundle, KernelCall, ProgramCache, Queue, UsmSlice,
-};
+use oclave::{Context, Device, ErrorKind, Queue, UsmSlice};
 use oclave_image::DeviceImage;
 
 use super::support::device;
@@ -209,7 +209,7 @@ fn vf_lnk_012_images_made_ahead_of_time() {
     let Some(device) = device() else { return };
     let tables = [&squares::IMAGES, &circles::IMAGES, &use_both::IMAGES];
     let bytes: Vec<&[u8]> = tables.iter().flat_map(|table| table.containers()).copied().collect();
-    let made = oclave::build_ahead_of_time(&device, &bytes, true).unwrap();
+    let made = oclave::kernel::build_ahead_of_time(&device, &bytes, true).unwrap();
     assert_eq!(made.len(), 3, "the sets are in the image that calls them");
     let mut setting = Setting::new(&device, &[]);
     for bytes in &made {

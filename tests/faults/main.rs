@@ -18,8 +18,9 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use common::device;
+use oclave::device::DeviceKind;
 use oclave::record::Session;
-use oclave::{Device, DeviceKind, ErrorKind};
+use oclave::{Device, ErrorKind};
 use programs::PROGRAMS;
 
 /// A program that checks its own results: an `Ok` says that they were right.

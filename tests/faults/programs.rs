@@ -1,12 +1,12 @@
 //! The programs whose calls fail. Each makes its own context, and checks its results where nothing
 //! failed.
 
-use oclave::images::{D2, Filter, Rgba, Unorm8};
-use oclave::mask::Mask;
-use oclave::{
-    Buffer, Command, Context, Device, DynamicParameter, Event, Graph, HostTarget, Image, Local, NdRange,
-    ProgramCache, Queue, ReplayStrategy, Result, Sampler,
-};
+use oclave::device::mask::Mask;
+use oclave::graph::{DynamicParameter, ReplayStrategy};
+use oclave::images::{D2, Filter, Image, Rgba, Sampler, Unorm8};
+use oclave::kernel::{Local, NdRange, ProgramCache};
+use oclave::memory::HostTarget;
+use oclave::{Buffer, Command, Context, Device, Event, Graph, Queue, Result};
 
 use std::sync::atomic::Ordering;
 

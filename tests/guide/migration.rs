@@ -5,11 +5,11 @@
 
 use std::path::Path;
 
-use oclave::images::{D2, Rgba, Sampler, Unorm8};
-use oclave::{
-    Advice, Buffer, Command, Context, Device, DynamicParameter, Error, ErrorKind, Event, Graph, Image,
-    KernelBundle, KernelSource, Local, NdRange, Node, Printed, Queue, Result, UsmSlice,
-};
+use oclave::command::Advice;
+use oclave::graph::{DynamicParameter, Node};
+use oclave::images::{D2, Image, Rgba, Sampler, Unorm8};
+use oclave::kernel::{KernelBundle, KernelSource, Local, NdRange, Printed};
+use oclave::{Buffer, Command, Context, Device, Error, ErrorKind, Event, Graph, Queue, Result, UsmSlice};
 
 mod kernels {
     oclave::include_kernels!("guide");
@@ -55,7 +55,7 @@ fn memory(queue: Queue, context: Context, n: usize, mut data: Vec<f32>, vec: Vec
     Ok(())
 }
 
-fn shared(x: UsmSlice<f32, oclave::usm::Shared>) -> Result<()> {
+fn shared(x: UsmSlice<f32, oclave::memory::usm::Shared>) -> Result<()> {
     x.read()?;
     x.write()?;
     Ok(())
@@ -95,6 +95,8 @@ fn calls(bundle: &KernelBundle, queue: &Queue, x: UsmSlice<f32>, y: UsmSlice<f32
     NdRange::new([n], [64]);
     let call = saxpy(a, &x, &y);
     queue.parallel_for(NdRange::new([1024], [64]), call)?;
+    queue.parallel_for(NdRange::new([n], [64]), saxpy(a, &x, &y))?;
+    queue.parallel_for(1024, saxpy(a, &x, &y))?;
     let call = saxpy(a, &x, &y);
     queue.parallel_for(NdRange::new([n], [64]), call)?;
     Ok(())
@@ -143,7 +145,57 @@ fn sycl(queue: Queue, x: UsmSlice<f32>, v: Vec<f32>, f: fn()) -> Result<()> {
     let nodes: Vec<Node> = Vec::new();
     graph.finalize()?.update(&nodes)?;
     DynamicParameter::new(&graph, x);
-    oclave::if_device(|| ());
+    oclave::kernel::if_device(|| ()); // in kernels: `oclave::if_device`
+    Ok(())
+}
+
+mod in_rust {
+    #![allow(unreachable_pub, reason = "kernels are public, as in the page")]
+
+    use std::sync::atomic::AtomicU32;
+
+    use oclave_kernel::{Data, Global, Item, Out, Vec4, device_println, kernel, spec_constant};
+
+    spec_constant! {
+        #[id(0)]
+        pub static BOUND: u32 = 100;
+    }
+
+    #[derive(Clone, Copy, Data)]
+    #[repr(C)]
+    pub struct Constants {
+        scale: f32,
+    }
+
+    #[rustfmt::skip]
+    #[kernel] pub fn f(item: Item<1>) {
+        device_println!("{}", item.global_id()[0]);
+    }
+
+    #[kernel(work_group = [64, 1, 1])]
+    pub fn parameters(
+        item: Item<1>,
+        constants: Constants,
+        x: &[f32],
+        counts: &[AtomicU32],
+        points: &[Vec4<f32>],
+        mut own: Out<f32>,
+        any: Global<f32>,
+    ) {
+        let tile = item.local_array::<f32, 64>();
+        tile.set(item.local_id()[0], constants.scale);
+        item.local_barrier();
+        let x = x[item.group_id()[0] * item.local_size()[0]];
+        *own = item.sub_group().reduce_add(x) + tile.get(0) + BOUND.get() as f32;
+    }
+}
+
+fn graphs_of_others(queue: Queue, x: Vec<f32>) -> Result<()> {
+    oclave_build::Config::new().rust_package("kernels");
+    let (graph, n) = (Graph::from_queue(&queue), x.len());
+    graph.record(&queue)?;
+    let executable = graph.finalize()?;
+    queue.submit_graph(&executable)?;
     Ok(())
 }
 

@@ -4,8 +4,10 @@ use oclave::images::{
     Any, Channel, ChannelOrder, D2, D2ArrayDepth, D2Depth, Depth, ImageDimension, ImageKind, Rgba, Unorm8,
     Unorm16,
 };
+use oclave::images::{Image, Sampler};
+use oclave::kernel::KernelSource;
 use oclave::vector::Float4;
-use oclave::{ErrorKind, Image, KernelSource, Queue, Sampler};
+use oclave::{ErrorKind, Queue};
 
 use super::common::load;
 use super::kernels::{images, images_depth as kernels};

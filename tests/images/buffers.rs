@@ -3,8 +3,8 @@
 use std::fmt::Debug;
 
 use image::{GrayImage, ImageBuffer, Luma, LumaA, Rgba32FImage, RgbaImage};
-use oclave::images::{BufferFormat, BufferOf, D2, R, Rg, Rgba, Unorm8, Unorm16};
-use oclave::{ErrorKind, Image, Queue};
+use oclave::images::{BufferFormat, BufferOf, D2, Image, R, Rg, Rgba, Unorm8, Unorm16};
+use oclave::{ErrorKind, Queue};
 
 use super::queue;
 

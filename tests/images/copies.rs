@@ -1,7 +1,6 @@
 //! How copies from and to the host are given to the driver.
 
-use oclave::Image;
-use oclave::images::{D2, Rgba, Unorm8};
+use oclave::images::{D2, Image, Rgba, Unorm8};
 use oclave::record::Session;
 
 use super::queue;

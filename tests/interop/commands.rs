@@ -102,7 +102,7 @@ pub(crate) fn raw_bump_with(context: &Context, set: impl FnOnce(&Raw, cl_kernel)
     Arc::new(Shared { raw, kernel })
 }
 
-fn native_bump(shared: &Arc<Shared>, value: &UsmSlice<i32, impl oclave::UsmKind>) -> Command {
+fn native_bump(shared: &Arc<Shared>, value: &UsmSlice<i32, impl oclave::memory::UsmKind>) -> Command {
     let shared = Arc::clone(shared);
     let enqueue = move |to: &Submission<'_>| -> oclave::Result<EventHandle> {
         Ok(own(launch(&shared.raw, to.queue(), shared.kernel, to.wait_list())))

@@ -8,8 +8,9 @@ use std::time::Duration;
 use crate::common::{bundle, call, context, queues_and_eventless, single};
 use crate::opencl::{bump, event_info, own, set_status, status, user_event};
 use crate::raw::{Raw, check};
+use oclave::event::EventStatus;
 use oclave::native::{ContextHandle, EventHandle, UsmHandle};
-use oclave::{Context, ErrorKind, Event, EventStatus, Graph, Queue, UsmSlice};
+use oclave::{Context, ErrorKind, Event, Graph, Queue, UsmSlice};
 use opencl_sys::{CL_EVENT_REFERENCE_COUNT, cl_uint};
 
 mod kernels {

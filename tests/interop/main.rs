@@ -19,9 +19,10 @@ use std::ptr::null_mut;
 use std::time::Duration;
 
 use common::{bundle, context, freed};
+use oclave::memory::usm;
 use oclave::native::{ContextHandle, DeviceHandle, EventHandle, QueueHandle, UsmHandle};
 use oclave::record::Session;
-use oclave::{Buffer, Context, Device, ErrorKind, Event, Queue, UsmSlice, usm};
+use oclave::{Buffer, Context, Device, ErrorKind, Event, Queue, UsmSlice};
 use opencl::{bump, context_references, launch, own, queue_info, raw};
 use opencl_sys::{CL_QUEUE_CONTEXT, CL_QUEUE_DEVICE, CL_QUEUE_REFERENCE_COUNT, cl_uint};
 use raw::{Raw, check};

@@ -7,9 +7,11 @@ use crate::commands::{context_with_spirv, raw_bump_with};
 use crate::common::{bundle, call, context, queues_and_eventless};
 use crate::opencl::{launch, own};
 use crate::raw::{Raw, check};
+use oclave::kernel::KernelBundle;
+use oclave::memory::HostTarget;
 use oclave::native::{MemHandle, cl_command_queue, cl_context, cl_mem};
 use oclave::record::Session;
-use oclave::{Buffer, Context, ErrorKind, HostTarget, KernelBundle, Queue};
+use oclave::{Buffer, Context, ErrorKind, Queue};
 use opencl_sys::{
     CL_MEM_COPY_HOST_PTR, CL_MEM_HOST_NO_ACCESS, CL_MEM_READ_WRITE, CL_MEM_REFERENCE_COUNT, CL_MEM_SIZE,
     cl_uint, cl_ulong,
@@ -56,7 +58,7 @@ fn references(raw: &Raw, mem: cl_mem, expected: cl_uint) -> cl_uint {
     count()
 }
 
-fn bump_first(bundle: &KernelBundle, buffer: &Buffer<i32>, step: i32) -> oclave::KernelCall {
+fn bump_first(bundle: &KernelBundle, buffer: &Buffer<i32>, step: i32) -> oclave::kernel::KernelCall {
     call(bundle, "bump_by").pointer_mut::<i32>(buffer.read_write()).value(step)
 }
 

@@ -4,8 +4,9 @@ use std::ptr::{null, null_mut};
 
 use crate::common::{call, device};
 use crate::raw::{Raw, check};
+use oclave::kernel::KernelBundle;
 use oclave::native::{EventHandle, cl_command_queue, cl_context, cl_event, cl_kernel};
-use oclave::{Device, KernelBundle, UsmSlice};
+use oclave::{Device, UsmSlice};
 use opencl_sys::{CL_CONTEXT_REFERENCE_COUNT, CL_EVENT_COMMAND_EXECUTION_STATUS, cl_int, cl_uint};
 
 /// Raw OpenCL on the selected device, if it has the required features.
@@ -82,8 +83,8 @@ pub(crate) fn own(event: cl_event) -> EventHandle {
 
 pub(crate) fn bump(
     bundle: &KernelBundle,
-    value: &UsmSlice<i32, impl oclave::UsmKind>,
+    value: &UsmSlice<i32, impl oclave::memory::UsmKind>,
     step: i32,
-) -> oclave::KernelCall {
+) -> oclave::kernel::KernelCall {
     call(bundle, "bump_by").pointer_mut::<i32>(value).value(step)
 }

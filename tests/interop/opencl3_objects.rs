@@ -130,8 +130,9 @@ fn kernel_objects_run_as_commands_and_in_graphs() {
     assert_eq!(queue.read(&value).unwrap(), [1 + 2 + 2 * 12]);
     // A rejected call is the command's error.
     // SAFETY: as above; a wrong range is refused before the driver has it.
-    let command =
-        unsafe { Command::native_kernel(kernel.handle().unwrap(), oclave::NdRange::new(1, 0), &[&value]) };
+    let command = unsafe {
+        Command::native_kernel(kernel.handle().unwrap(), oclave::kernel::NdRange::new(1, 0), &[&value])
+    };
     let error = queue.submit(command).and_then(|event| event.wait()).unwrap_err();
     assert!(format!("{error:#}").contains("have no work-item"), "{error:#}");
 }

@@ -5,8 +5,11 @@ use std::sync::Arc;
 use crate::common::{bundle, call, context, queues_and_eventless};
 use crate::opencl::{launch, own};
 use crate::raw::Raw;
+use oclave::command::NativeKernel;
+use oclave::kernel::{KernelBundle, KernelCall};
+use oclave::memory::usm;
 use oclave::native::{EventHandle, Submission};
-use oclave::{Command, Context, KernelBundle, KernelCall, NativeKernel, Queue, UsmSlice, usm};
+use oclave::{Command, Context, Queue, UsmSlice};
 
 /// Long enough to be still running when the next statements are executed.
 const SLOW: u32 = 20_000_000;
@@ -75,7 +78,7 @@ fn raw_commands_on_another_queue_take_their_place() {
         let event = queue.submit(native).unwrap();
         let behind = queue.after(&[&event]).marker().unwrap();
         behind.wait().unwrap();
-        assert_eq!(event.status().unwrap(), oclave::EventStatus::Complete);
+        assert_eq!(event.status().unwrap(), oclave::event::EventStatus::Complete);
         assert_eq!(*value.read().unwrap(), [1]);
     }
 }

@@ -3,9 +3,10 @@
 
 use crate::common::{call, chain, load, undecided};
 use crate::finalize;
-use oclave::{
-    Command, Graph, KernelBundle, KernelCall, Local, NdRange, Queue, ReplayStrategy, UsmSlice, usm,
-};
+use oclave::graph::ReplayStrategy;
+use oclave::kernel::{KernelBundle, KernelCall, Local, NdRange};
+use oclave::memory::usm;
+use oclave::{Command, Graph, Queue, UsmSlice};
 
 const GROUP: u32 = 32;
 const GROUPS: u32 = 3;

@@ -2,9 +2,11 @@
 
 use crate::common::{call, chain, undecided};
 use crate::finalize;
-use oclave::{
-    Command, ErrorKind, Graph, KernelCall, Local, NdRange, Queue, RawArgument, ReplayStrategy, UsmSlice, usm,
-};
+use oclave::command::RawArgument;
+use oclave::graph::ReplayStrategy;
+use oclave::kernel::{KernelCall, Local, NdRange};
+use oclave::memory::usm;
+use oclave::{Command, ErrorKind, Graph, Queue, UsmSlice};
 
 /// What a kernel gets behind `out` and `in`.
 enum Given {

@@ -3,7 +3,9 @@
 
 use crate::common::{call, replay_kernels, undecided};
 use crate::finalize;
-use oclave::{Command, DeviceKind, Graph, Node, Queue, ReplayStrategy};
+use oclave::device::DeviceKind;
+use oclave::graph::{Node, ReplayStrategy};
+use oclave::{Command, Graph, Queue};
 
 const LAYERS: usize = 40;
 /// Nodes of a layer: all layers together are several blocks, and a layer is no multiple of what runs

@@ -13,11 +13,11 @@ mod random;
 mod reports;
 
 use common::{call, chain, replay_kernels, undecided};
+use oclave::graph::{ExecutableGraph, Node, ReplayStrategy};
+use oclave::kernel::{KernelBundle, Local, NdRange};
+use oclave::memory::usm;
 use oclave::record::Session;
-use oclave::{
-    Command, Context, ExecutableGraph, Graph, KernelBundle, Local, NdRange, Node, Queue, ReplayStrategy,
-    UsmSlice, usm,
-};
+use oclave::{Command, Context, Graph, Queue, UsmSlice};
 
 const N: usize = 96;
 

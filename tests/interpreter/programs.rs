@@ -2,7 +2,9 @@
 
 use crate::common::{chain, undecided, variable_devices};
 use crate::finalize;
-use oclave::{Command, Context, Graph, Local, NdRange, Queue, Range, ReplayStrategy};
+use oclave::graph::ReplayStrategy;
+use oclave::kernel::{Local, NdRange, Range};
+use oclave::{Command, Context, Graph, Queue};
 
 mod kernels {
     oclave::include_kernels!("tests");

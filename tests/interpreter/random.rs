@@ -1,9 +1,10 @@
 //! Random graphs of commands of every shape, updated while replays are on their way, against the
 //! same commands put on a queue one by one.
 
-use oclave::{
-    Command, Context, Graph, KernelBundle, Local, NdRange, Node, Queue, Range, ReplayStrategy, UsmSlice, usm,
-};
+use oclave::graph::{Node, ReplayStrategy};
+use oclave::kernel::{KernelBundle, Local, NdRange, Range};
+use oclave::memory::usm;
+use oclave::{Command, Context, Graph, Queue, UsmSlice};
 use proptest::prelude::*;
 use proptest::sample::Index;
 

@@ -2,8 +2,10 @@
 
 use crate::common::{call, chain, replay_kernels, undecided};
 use crate::{N, finalize, mixed};
+use oclave::graph::{Detail, ReplayStrategy};
+use oclave::kernel::ProgramCache;
 use oclave::record::Session;
-use oclave::{Command, Context, Detail, Graph, ProgramCache, Queue, ReplayStrategy};
+use oclave::{Command, Context, Graph, Queue};
 
 #[test]
 fn what_no_list_can_run_is_launched_and_the_reason_is_told() {

@@ -1,7 +1,7 @@
 //! Values behind loops, which Intel's vectoriser takes for the same in all work-items (Q32), unless the
 //! pass changes all of them.
 
-use oclave::NdRange;
+use oclave::kernel::NdRange;
 
 use super::{kernel, queue, upload};
 

@@ -1,6 +1,6 @@
 //! Loops to which work-items come one by one, on PoCL 6.0.
 
-use oclave::NdRange;
+use oclave::kernel::NdRange;
 
 use crate::{kernel, queue, upload};
 

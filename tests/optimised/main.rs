@@ -13,7 +13,10 @@ mod packed;
 mod uneven;
 mod ways;
 
-use oclave::{Command, Graph, NdRange, Queue, ReplayStrategy, UsmSlice, bytemuck::Pod, usm};
+use oclave::graph::ReplayStrategy;
+use oclave::kernel::NdRange;
+use oclave::memory::usm;
+use oclave::{Command, Graph, Queue, UsmSlice, bytemuck::Pod};
 
 mod kernels {
     oclave::include_kernels!("tests");
@@ -201,7 +204,7 @@ fn values_of_different_ways_stay_apart() {
         for b in [1_u32, 3, 6] {
             let ones = vec![1_u32; items as usize];
             let (out, sums) = (upload(&queue, &vec![0_u32; 8 * ones.len()]), upload(&queue, &ones));
-            let run = |call: oclave::KernelCall| {
+            let run = |call: oclave::kernel::KernelCall| {
                 queue.write(&sums, &ones).unwrap();
                 queue.fill(&out, 0).unwrap();
                 queue.parallel_for(NdRange::new(2 * group, group), call).unwrap();

@@ -1,6 +1,6 @@
 //! Counters that go round, in addresses beside a base, on PoCL 7.1 (Q45).
 
-use oclave::NdRange;
+use oclave::kernel::NdRange;
 
 use crate::{kernel, queue, upload};
 

@@ -1,6 +1,6 @@
 //! Code beside loops and barriers runs once for each work-item.
 
-use oclave::NdRange;
+use oclave::kernel::NdRange;
 
 use crate::{kernel, queue, upload};
 

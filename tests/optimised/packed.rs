@@ -1,7 +1,9 @@
 //! Packed structs, which llvmpipe reads at the wrong place in local memory and in arguments (Q56). And
 //! addresses in constants, which Mesa refuses (Q55). Passes help with both.
 
-use oclave::{NdRange, RawArgument, usm};
+use oclave::command::RawArgument;
+use oclave::kernel::NdRange;
+use oclave::memory::usm;
 
 use super::{common, kernel, queue, upload};
 

@@ -1,6 +1,6 @@
 //! Loops that work-items leave in different rounds, before a barrier.
 
-use oclave::NdRange;
+use oclave::kernel::NdRange;
 
 use crate::{kernel, queue, upload};
 

@@ -1,6 +1,6 @@
 //! Work-items take their own way beside loops with barriers, or into which PoCL puts some.
 
-use oclave::NdRange;
+use oclave::kernel::NdRange;
 
 use crate::{kernel, queue, upload};
 

@@ -17,12 +17,11 @@ use kernels::buffers::{advance, advance_late, number};
 use model::{
     Action, Bench, CELLS, Cells, Fixed, Item, LANES, LEN, Model, Nodes, Of, Op, action, item, kernel,
 };
-use oclave::mask::Mask;
+use oclave::device::mask::Mask;
+use oclave::graph::{DynamicParameter, ExecutableGraph, Node, ReplayStrategy};
+use oclave::memory::usm;
 use oclave::record::{ObjectKind, Session};
-use oclave::{
-    Command, Context, Device, DynamicParameter, ErrorKind, ExecutableGraph, Graph, Node, Queue,
-    ReplayStrategy, UsmSlice, usm,
-};
+use oclave::{Command, Context, Device, ErrorKind, Graph, Queue, UsmSlice};
 use proptest::prelude::*;
 use proptest::sample::Index;
 

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::kernels::buffers::{advance, number};
-use oclave::{Command, Context, DynamicCommandGroup, DynamicParameter, Graph, Node, Queue, UsmSlice, usm};
+use oclave::graph::{DynamicCommandGroup, DynamicParameter, Node};
+use oclave::memory::usm;
+use oclave::{Command, Context, Graph, Queue, UsmSlice};
 use proptest::prelude::*;
 use proptest::sample::Index;
 

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use oclave::{Aspects, BundleKernel, ImageTable, KernelBundle, KernelCall, Queue, UsmSlice};
+use oclave::device::Aspects;
+use oclave::kernel::{BundleKernel, ImageTable, KernelBundle, KernelCall};
+use oclave::{Queue, UsmSlice};
 use oclave_image::passes::signatures;
 use oclave_image::{
     DeviceImage, Dispatcher, Requirements, SlotKey, VirtualFunction, VirtualFunctions, VirtualSlot,

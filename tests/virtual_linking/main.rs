@@ -12,9 +12,11 @@ use common::{device, queue};
 use images::{
     ADD, HALF, MUL, TREE, apply, call, construct, expected, half, kernels, load, names, sum, table, tree,
 };
-use oclave::mask::Mask;
+use oclave::device::Aspects;
+use oclave::device::mask::Mask;
+use oclave::kernel::{Kernel, KernelCall, ProgramCache};
 use oclave::record::Session;
-use oclave::{Aspects, Context, ErrorKind, Kernel, KernelCall, ProgramCache, Queue};
+use oclave::{Context, ErrorKind, Queue};
 
 #[test]
 fn sets_of_other_bundles_are_linked_once() {
@@ -292,7 +294,7 @@ fn linked_programs_are_found_on_disk_by_what_they_are_linked_of() {
 fn images_made_ahead_of_time_are_neither_linked_nor_compiled() {
     let Some(device) = device() else { return };
     let bytes = [kernels(&["sum"]), sum(), tree(None), half()].map(|image| image.to_bytes());
-    let made = oclave::build_ahead_of_time(&device, &bytes, true).unwrap();
+    let made = oclave::kernel::build_ahead_of_time(&device, &bytes, true).unwrap();
     assert_eq!(made.len(), 1, "sets are gone");
     let queue = queue(&device);
     let kernels = common::load::image(queue.context(), &made[0]).unwrap();
@@ -316,7 +318,7 @@ fn ahead_of_time_a_set_is_dropped_whole_with_the_kernels_that_call_it() {
     let masked = device.masked(Mask::FP64);
     let make = |calls: &[&str]| {
         let bytes = [kernels(calls), sum(), half()].map(|image| image.to_bytes());
-        oclave::build_ahead_of_time(&masked, &bytes, true)
+        oclave::kernel::build_ahead_of_time(&masked, &bytes, true)
     };
     assert_eq!(make(&["sum"]).unwrap().len(), 1);
     assert_eq!(make(&["sum", "half"]).unwrap_err().kind(), ErrorKind::KernelNotSupported);

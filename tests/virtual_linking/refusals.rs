@@ -2,7 +2,8 @@
 
 use crate::common::{device, queue};
 use crate::images::{ADD, APPLY, MUL, OTHER, apply, construct, expected, kernels, load, set, sum, table};
-use oclave::{Device, ErrorKind, Kernel, KernelBundle, KernelCall};
+use oclave::kernel::{Kernel, KernelBundle, KernelCall};
+use oclave::{Device, ErrorKind};
 use oclave_image::DeviceImage;
 use oclave_image::passes::VirtualProgram;
 

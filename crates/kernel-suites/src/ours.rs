@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-use oclave::images::{Addressing, Any, ChannelOrder, ChannelType, D2, Filter, ImageFormat};
+use oclave::command::RawArgument;
+use oclave::graph::{Node, ReplayStrategy};
+use oclave::images::{Addressing, Any, ChannelOrder, ChannelType, D2, Filter, Image, ImageFormat, Sampler};
+use oclave::kernel::{KernelBundle, KernelCall, NdRange, Range};
 use oclave::vector::Ulong16;
-use oclave::{
-    Command, Context, Device, ErrorKind, Graph, Image, KernelBundle, KernelCall, NdRange, Node, Queue, Range,
-    RawArgument, ReplayStrategy, Sampler, UsmSlice,
-};
+use oclave::{Command, Context, Device, ErrorKind, Graph, Queue, UsmSlice};
 use oclave_image::{DeviceImage, KernelSignature, ParameterKind};
 
 use crate::case::{Argument, Case, Launch, Memory, Space};

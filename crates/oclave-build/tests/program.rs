@@ -450,17 +450,17 @@ fn class_template_of_device_globals() {
     let mut config = Config::new();
     config.out_name("classes").env("CARGO_PKG_NAME", "package");
     let built = folder.build(&mut config, &["a.clcpp", "b.clcpp"]);
-    let rust: String = built.rust().split_whitespace().collect::<Vec<_>>().join(" ");
+    let rust: String = built.rust().split_whitespace().collect();
     assert_has(
         &rust,
         &[
-            "pub static TABLE: ::oclave::DeviceGlobal< [[i32; 3]; 2], ::oclave::host_access::Read",
-            "pub static P: ::oclave::DeviceGlobal<",
+            "pubstaticTABLE:::oclave::kernel::DeviceGlobal<[[i32;3];2],::oclave::kernel::host_access::Read",
+            "pubstaticP:::oclave::kernel::DeviceGlobal<",
             "\"package/classes/a._ZL1p\"",
             "\"package/classes/b._ZL1p\"",
-            "pub static HIDDEN: ::oclave::DeviceGlobal<u64,",
-            "pub static ACROSS: ::oclave::DeviceGlobal<i32,",
-            "pub use super::a::ACROSS;",
+            "pubstaticHIDDEN:::oclave::kernel::DeviceGlobal<u64,",
+            "pubstaticACROSS:::oclave::kernel::DeviceGlobal<i32,",
+            "pubusesuper::a::ACROSS;",
         ],
     );
     let images = images(&built);
@@ -621,7 +621,9 @@ fn kernels_without_a_launcher_are_told() {
     let look = rust.split_once("pub fn look(").unwrap().1.split_whitespace().collect::<String>();
     assert_has(
         &look,
-        &["volume:impl::oclave::KernelImage<::oclave::images::D3>,how:impl::oclave::KernelSampler,x:"],
+        &[
+            "volume:impl::oclave::images::KernelImage<::oclave::images::D3>,how:impl::oclave::images::KernelSampler,x:",
+        ],
     );
     assert_has(&look, &[".read_image(volume).sampler(how).pointer_mut(x)"]);
 

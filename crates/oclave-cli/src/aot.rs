@@ -53,7 +53,7 @@ pub(crate) fn run(out: &mut impl Write, aot: &Aot) -> Result<(), Failure> {
         None => of_targets(aot, &paths, &bytes)?,
         Some(wish) => {
             let device = Device::select_by(wish)?;
-            let made = oclave::build_ahead_of_time(&device, &bytes, !aot.no_virtual_call_checks)?;
+            let made = oclave::kernel::build_ahead_of_time(&device, &bytes, !aot.no_virtual_call_checks)?;
             made.iter()
                 .map(|bytes| DeviceImage::from_bytes(bytes))
                 .collect::<Result<_, _>>()

@@ -2,8 +2,9 @@
 
 use std::io::Write;
 
+use oclave::device::{Capabilities, Platform};
 use oclave::images::{FormatSupport, ImageKind};
-use oclave::{Capabilities, Context, Device, Platform};
+use oclave::{Context, Device};
 use serde_json::{Value, json};
 
 use crate::facts::{CAPABILITIES, Row, USES, memory_text};
@@ -11,7 +12,7 @@ use crate::{Failure, columns};
 
 /// Prints the table.
 pub(crate) fn print(out: &mut impl Write) -> Result<(), Failure> {
-    writeln!(out, "OpenCL loader: {}", oclave::loader_name()?)?;
+    writeln!(out, "OpenCL loader: {}", oclave::device::loader_name()?)?;
     let devices = Device::all()?;
     for platform in Platform::all()? {
         let has_devices = devices.iter().any(|device| device.platform().name() == platform.name());
@@ -66,7 +67,7 @@ pub(crate) fn print_json(out: &mut impl Write) -> Result<(), Failure> {
         .collect();
     let chosen = Device::select().ok().and_then(|device| devices.iter().position(|other| *other == device));
     let all = json!({
-        "loader": oclave::loader_name()?,
+        "loader": oclave::device::loader_name()?,
         "platforms": platforms,
         "devices": devices.iter().map(device).collect::<Vec<_>>(),
         "chosen": chosen,

@@ -1,9 +1,8 @@
 //! A device's capabilities as rows of words, and what oclave does on a device that has them.
 
+use oclave::device::{Aspects, Capabilities, DeviceGlobalAccess, MemoryKind, MemorySupport, SvmCapabilities};
 use oclave::images::{ChannelOrder, FormatSupport, ImageKind};
-use oclave::{
-    Aspects, Capabilities, Context, Device, DeviceGlobalAccess, MemoryKind, MemorySupport, SvmCapabilities,
-};
+use oclave::{Context, Device};
 
 /// A row: what it tells, and how to tell it of a device.
 pub(crate) type Row = (&'static str, fn(&Device) -> String);

@@ -50,7 +50,7 @@ pub fn data(item: TokenStream) -> TokenStream {
 ///     }
 /// }
 /// ```
-/// They have the type `DeviceGlobal` in kernels. The host has an `oclave::DeviceGlobal` of the same
+/// They have the type `DeviceGlobal` in kernels. The host has an `oclave::kernel::DeviceGlobal` of the same
 /// name.
 ///
 /// - `#[host_access(read)]`, `write` or `none` restricts the host.
@@ -81,7 +81,7 @@ pub fn device_global(items: TokenStream) -> TokenStream {
 ///     }
 /// }
 /// ```
-/// The host sets it with the `oclave::SpecConstant` of the same name.
+/// The host sets it with the `oclave::kernel::SpecConstant` of the same name.
 #[proc_macro]
 pub fn spec_constant(items: TokenStream) -> TokenStream {
     statics(items).and_then(expand_constants).unwrap_or_else(|error| error.tokens())

@@ -10,7 +10,8 @@
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-use oclave::{Context, Device, Graph, Queue, ReplayStrategy};
+use oclave::graph::ReplayStrategy;
+use oclave::{Context, Device, Graph, Queue};
 use rustix::time::{ClockId, clock_gettime};
 
 mod kernels {

@@ -1,17 +1,23 @@
-//! The README shows this package's files as they are, and the program does what the README says.
+//! The README and the guide's first page show this package's files as they are, and the program does
+//! what they say.
 
 use std::process::Command;
 
-const README: &str = include_str!("../../../README.md");
+const PAGES: [(&str, &str); 2] = [
+    ("README.md", include_str!("../../../README.md")),
+    ("docs/guide/first-program.md", include_str!("../../../docs/guide/first-program.md")),
+];
 
 #[test]
-fn the_readme_shows_these_files() {
+fn the_pages_show_these_files() {
     for (name, text) in [
         ("build.rs", include_str!("../build.rs")),
-        ("kernels/saxpy.cl", include_str!("../kernels/saxpy.cl")),
+        ("kernels/saxpy.rs", include_str!("../kernels/saxpy.rs")),
         ("src/main.rs", include_str!("../src/main.rs")),
     ] {
-        assert!(README.contains(text), "README.md does not show examples/hello/{name} as it is");
+        for (page, shown) in PAGES {
+            assert!(shown.contains(text), "{page} does not show examples/hello/{name} as it is");
+        }
     }
 }
 

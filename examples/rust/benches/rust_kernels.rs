@@ -11,7 +11,9 @@ mod measure;
 use std::cell::RefCell;
 use std::fmt::Debug;
 
-use oclave::{Context, KernelCall, LaunchRange, NdRange, Queue, UsmSlice, usm};
+use oclave::kernel::{KernelCall, LaunchRange, NdRange};
+use oclave::memory::usm;
+use oclave::{Context, Queue, UsmSlice};
 use rust_kernels::speed::{speed, speed_c};
 
 struct Bench {

@@ -3,13 +3,14 @@
 
 use std::sync::{Arc, Mutex};
 
+use oclave::device::Aspects;
+use oclave::graph::DynamicParameter;
 use oclave::half;
-use oclave::images::{D2, Filter, Rgba};
+use oclave::images::{D2, Filter, Rgba, Sampler};
+use oclave::kernel::{Kernel, KernelCall, Local, NdRange};
+use oclave::memory::usm;
 use oclave::vector::{Float3, Float4};
-use oclave::{
-    Aspects, Buffer, Command, Context, Device, DynamicParameter, ErrorKind, Graph, Kernel, KernelCall, Local,
-    NdRange, Queue, Sampler, UsmSlice, usm,
-};
+use oclave::{Buffer, Command, Context, Device, ErrorKind, Graph, Queue, UsmSlice};
 use oclave_kernel::images::{HostImage, HostSampler};
 use oclave_kernel::{HostRange, Vec3, Vec4, f16};
 use rust_kernels::{host, kernels};

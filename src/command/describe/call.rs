@@ -9,10 +9,10 @@ use super::argument::{Argument, RawArgument, Value};
 use super::parameter::{Binding, Given, Parameter, newest_of};
 use super::passed::{KernelLocal, KernelPointer, KernelPointerMut, KernelValue};
 use super::place::Place;
+use crate::image::Kernel;
 use crate::images::{KernelImage, KernelSampler};
 use crate::memory::buffer::Requirement;
-use crate::program::{CallTarget, SpecValue};
-use crate::{BundleKernel, Kernel, SpecConstant, SpecType};
+use crate::program::{BundleKernel, CallTarget, SpecConstant, SpecType, SpecValue};
 
 /// A kernel with its arguments and specialization values.
 ///
@@ -21,11 +21,12 @@ use crate::{BundleKernel, Kernel, SpecConstant, SpecType};
 /// of the context that its memory belongs to.
 ///
 /// Generated code makes these (`kernels::saxpy::saxpy(2.0, &x, &y)`), with rustc checking the
-/// arguments; a kernel of a [`KernelBundle`](crate::KernelBundle) is checked against its signature
+/// arguments; a kernel of a [`KernelBundle`](crate::kernel::KernelBundle) is checked against its signature
 /// at launch.
 ///
 /// ```no_run
-/// # use oclave::{KernelBundle, Local, NdRange, Queue, Result, UsmSlice};
+/// # use oclave::kernel::{KernelBundle, Local, NdRange};
+/// # use oclave::{Queue, Result, UsmSlice};
 /// # fn f(queue: &Queue, bundle: &KernelBundle, x: &UsmSlice<f32>, sums: &UsmSlice<f32>) -> Result<()> {
 /// // kernel void sums(global const float *x, global float *sums, local float *scratch, uint n)
 /// let call = bundle.kernel("sums")?.call();
@@ -111,7 +112,7 @@ impl KernelCall {
     }
 
     /// The next argument, by value: a scalar, a vector, or a `repr(C)` struct; or a
-    /// [`DynamicParameter`](crate::DynamicParameter) of one.
+    /// [`DynamicParameter`](crate::graph::DynamicParameter) of one.
     #[inline]
     pub fn value<T>(self, value: impl KernelValue<T>) -> Self {
         let Given { argument, parameters } = value.given();
@@ -327,8 +328,8 @@ impl fmt::Debug for KernelCall {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ImageTable;
     use crate::command::Local;
+    use crate::image::ImageTable;
 
     static TABLE: ImageTable = ImageTable::generated("t", &[]);
     static KERNEL: Kernel = Kernel::new(&TABLE, "k");

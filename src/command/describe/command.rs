@@ -11,11 +11,13 @@ use super::native::NativeCommand;
 use super::outside::Outside;
 use super::place::{CopyFrom, CopyTo, Memory, Place};
 use super::task::{HostTask, TaskResult};
+use crate::Event;
 use crate::driver::host::{HostSink, HostSource};
 use crate::driver::native::{EventHandle, KernelHandle, Submission};
+use crate::handles::Handles;
 use crate::memory::buffer::Requirement;
-use crate::memory::{AsyncSource, HostTarget};
-use crate::{Event, Handles, LaunchRange, NdRange, Range, TaskAccess};
+use crate::memory::{AsyncSource, HostTarget, TaskAccess};
+use crate::range::{LaunchRange, NdRange, Range};
 
 /// What a queue does, or a node of a graph: a kernel, a copy, a task on the host, with what it
 /// waits for.
@@ -119,7 +121,7 @@ impl Command {
     }
 
     /// Copies memory to memory of the same length, which it does not overlap: USM, boxes of it
-    /// ([`UsmRect`](crate::UsmRect)), parts of buffers, images and their regions, elements of device
+    /// ([`UsmRect`](crate::memory::UsmRect)), parts of buffers, images and their regions, elements of device
     /// globals. Boxes need not have one shape: a copy goes element by element.
     pub fn copy<M: CopyFrom>(from: &M, to: &impl CopyTo<Element = M::Element>) -> Self {
         Self::new(CommandKind::Copy { from: from.place(false), to: to.place(true) })
@@ -186,7 +188,7 @@ impl Command {
     /// The task is ordered among all commands that use these elements, so it waits for nothing
     /// itself. The elements are copied from the queue's context. Written elements are copied back
     /// when the closure has succeeded, but not when it fails or panics. With
-    /// [`no_init`](crate::Accessor::no_init), elements are zero at first, and all are copied back.
+    /// [`no_init`](crate::memory::Accessor::no_init), elements are zero at first, and all are copied back.
     ///
     /// If it fails, later commands on the same elements run nevertheless, unless they name its
     /// event. With `no_init`, the elements are undefined then. Without, they are unchanged.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::argument::{Argument, Value};
 use super::command::CommandKind;
 use super::place::Place;
-use crate::NdRange;
+use crate::range::NdRange;
 
 impl CommandKind {
     /// Whether the command prepared for this one can run the other, with the other's arguments and

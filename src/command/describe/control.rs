@@ -151,7 +151,7 @@ macro_rules! integers {
 }
 integers! { u8 u16 u32 u64 i8 i16 i32 i64 }
 
-/// How often a loop runs its body: a number, a [`DynamicParameter`](crate::DynamicParameter) of the
+/// How often a loop runs its body: a number, a [`DynamicParameter`](crate::graph::DynamicParameter) of the
 /// graph, or an element of memory of the device.
 ///
 /// Memory is read when the loop begins. Negative numbers count as zero.

@@ -17,7 +17,9 @@ use super::passed::{KernelPointer, KernelPointerMut, sealed as passed};
 use super::place::{CopyFrom, CopyTo, Place};
 use crate::MakeError as _;
 use crate::driver::sync::Mutex;
-use crate::{Error, ImageTable, Kernel, NdRange, Result};
+use crate::image::{ImageTable, Kernel};
+use crate::range::NdRange;
+use crate::{Error, Result};
 
 /// One work-item folds so many elements faster than a group does on a CPU.
 const FEW: usize = 1024;
@@ -61,7 +63,8 @@ impl Command {
     ///
     /// ```no_run
     /// # fn main() -> oclave::Result<()> {
-    /// use oclave::{Command, Context, Device, Fold, Queue};
+    /// use oclave::command::Fold;
+    /// use oclave::{Command, Context, Device, Queue};
     ///
     /// let queue = Queue::new(&Context::new(&Device::select()?)?)?;
     /// let values = queue.upload(&[3.0_f32, 1.0, 2.0])?;
@@ -97,7 +100,8 @@ impl Command {
     /// [`reduce`](Self::reduce).
     ///
     /// ```no_run
-    /// # use oclave::{Command, Fold, Queue, Result, UsmSlice};
+    /// # use oclave::command::Fold;
+    /// # use oclave::{Command, Queue, Result, UsmSlice};
     /// # fn f(queue: &Queue, counts: &UsmSlice<u32>, ends: &UsmSlice<u32>) -> Result<()> {
     /// queue.submit(Command::scan(Fold::Sum, counts, ends))?; // 3, 1, 2 → 3, 4, 6
     /// # Ok(())

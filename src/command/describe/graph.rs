@@ -4,9 +4,8 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::driver::event as driver;
-use crate::driver::queue as driver_queue;
 use crate::driver::usm::Allocation;
+use crate::driver::{event as driver, queue as driver_queue};
 use crate::memory::buffer::Requirement;
 use crate::{Context, Device, Event, Queue, Result};
 

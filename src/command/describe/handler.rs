@@ -3,7 +3,8 @@
 use super::command::{Command, CommandKind};
 use super::name::Name;
 use crate::MakeError as _;
-use crate::{Error, Event, Handles, Result};
+use crate::handles::Handles;
+use crate::{Error, Event, Result};
 
 /// Describes one command inside [`Queue::submit_with`](crate::Queue::submit_with), after SYCL's
 /// `handler`.

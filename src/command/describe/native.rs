@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::place::Place;
 use super::task::caught;
 use crate::MakeError as _;
-use crate::NdRange;
 use crate::driver::native::{Enqueue, EventHandle, KernelHandle, Submission};
+use crate::range::NdRange;
 
 /// Raw commands, with the memory that they use.
 #[derive(Clone)]

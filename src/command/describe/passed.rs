@@ -10,7 +10,7 @@ use super::place::Place;
 use crate::memory::{AccessKind, Accessor, UsmKind, UsmSlice, Writes};
 
 /// What can be passed for a by-value parameter of type `T`: a `T`, a [`RawArgument`], or in graphs
-/// a [`DynamicParameter`](crate::DynamicParameter) of one, or [several](crate::DynamicParameters).
+/// a [`DynamicParameter`](crate::graph::DynamicParameter) of one, or [several](crate::graph::DynamicParameters).
 #[diagnostic::on_unimplemented(
     message = "a kernel's parameter of type `{T}` cannot be given `{Self}`",
     label = "the kernel takes `{T}` here"
@@ -21,7 +21,7 @@ pub trait KernelValue<T> {
 }
 
 /// What can be passed for a `local T *` parameter: [`Local<T>`](Local), or in graphs a
-/// [`DynamicParameter`](crate::DynamicParameter) of one, or several.
+/// [`DynamicParameter`](crate::graph::DynamicParameter) of one, or several.
 #[diagnostic::on_unimplemented(
     message = "local memory of `{T}` cannot be given as `{Self}`",
     label = "the kernel takes `Local<{T}>` here"

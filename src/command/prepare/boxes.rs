@@ -13,9 +13,11 @@ use oclave_image::{PostLinkOptions, SplitMode, TranslationUnit, post_link};
 use super::byte_box::{box_of, box_of_copy};
 use super::launch::{self, PreparedKernel};
 use super::prepared::PreparedCommand;
+use crate::Queue;
 use crate::command::describe::argument::RawArgument;
 use crate::command::describe::call::KernelCall;
-use crate::{ImageTable, Kernel, NdRange, Queue};
+use crate::image::{ImageTable, Kernel};
+use crate::range::NdRange;
 
 /// Rows from which on a kernel is faster than a command for each.
 const ROWS: u64 = 8;

@@ -1,11 +1,12 @@
 //! The check of an index space against what a kernel and its device take.
 
 use crate::MakeError as _;
-use crate::NdRange;
+use crate::device::Aspects;
 use crate::driver::Limits;
 use crate::driver::launch::WorkSize;
 use crate::program::ReadyKernel;
-use crate::{Aspects, Error, ErrorKind, Result};
+use crate::range::NdRange;
+use crate::{Error, ErrorKind, Result};
 use oclave_faults::Fault;
 
 /// What a kernel demands of work-groups.

@@ -14,7 +14,8 @@ use crate::driver::launch::{Arg, WorkSize};
 use crate::driver::step::Step;
 use crate::driver::{self, Device};
 use crate::program::ReadyKernel;
-use crate::{Context, Error, ErrorKind, NdRange, Queue, Result};
+use crate::range::NdRange;
+use crate::{Context, Error, ErrorKind, Queue, Result};
 
 /// A kernel with arguments that fit it.
 #[derive(Debug)]

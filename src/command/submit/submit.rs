@@ -19,7 +19,8 @@ use crate::handles::with_slice;
 use crate::memory::Block;
 use crate::memory::buffer::{self, Transport};
 use crate::queue::Rank;
-use crate::{Error, Event, NdRange, Queue, Result, runtime};
+use crate::range::NdRange;
+use crate::{Error, Event, Queue, Result, runtime};
 
 /// Gives a command to what records the queue, or puts it on the queue.
 pub(crate) fn submit(queue: &Queue, command: Command) -> Result<Event> {

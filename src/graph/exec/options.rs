@@ -21,7 +21,7 @@ pub enum ReplayStrategy {
     /// The fastest that is known for the device and the nodes. From 32 small kernels on, these are
     /// interpreted, as with [`Interpreter`](Self::Interpreter); from two on once 4096 of them were
     /// launched. Other nodes are launched. A thread of the library builds the interpreter's program
-    /// meanwhile, unless [`wait_for_interpreter`](crate::Finalizer::wait_for_interpreter) has
+    /// meanwhile, unless [`wait_for_interpreter`](crate::graph::Finalizer::wait_for_interpreter) has
     /// `finalize` wait for it. Where it is uncertain what is faster, the first replays run by
     /// several plans in turn, and the fastest stays.
     #[default]
@@ -37,7 +37,7 @@ pub enum ReplayStrategy {
     /// Small kernels, copies and fills in a row become one launch. A kernel of the library walks a
     /// list of them, at tens of nanoseconds each. Everything else is as with `Auto`. Kernels that
     /// cannot be run like that are launched as ever
-    /// ([`ExecutableGraph::not_interpreted`](crate::ExecutableGraph::not_interpreted) tells why).
+    /// ([`ExecutableGraph::not_interpreted`](crate::graph::ExecutableGraph::not_interpreted) tells why).
     Interpreter,
 }
 
@@ -57,7 +57,7 @@ impl ReplayStrategy {
 }
 
 /// What the environment says of
-/// [`ContextBuilder::graph_interpreter`](crate::ContextBuilder::graph_interpreter).
+/// [`ContextBuilder::graph_interpreter`](crate::context::ContextBuilder::graph_interpreter).
 pub(crate) fn interpreter_of_environment() -> Option<bool> {
     crate::environment::switch("OCLAVE_GRAPH_INTERPRETER")
 }

@@ -6,11 +6,12 @@ use super::options::Options;
 use super::tasks::Tasks;
 use crate::MakeError as _;
 use crate::driver::sequence::{NO_LABEL, Sequence};
+use crate::graph::model::describe::NodeType;
 use crate::graph::plan::commands::Commands;
 use crate::graph::plan::flatten::Flat;
 use crate::graph::plan::unit::{LaunchReasons, PartitionPlan, Run, Unit};
 use crate::program::InterpreterProgram;
-use crate::{Error, NodeType, Queue, Result};
+use crate::{Error, Queue, Result};
 
 /// Joins are left out where that makes at most so many edges more.
 const FEW_EDGES: usize = 64;

@@ -10,8 +10,10 @@ use super::node_events::of_another_graph;
 use crate::MakeError as _;
 use crate::graph::exec::options::{Options, ReplayStrategy};
 use crate::graph::model::graph::Graph;
+use crate::graph::model::node::Node;
 use crate::graph::plan::memory::Memory;
-use crate::{Handles, Node, Result, trace};
+use crate::handles::Handles;
+use crate::{Result, trace};
 
 /// Properties of an executable graph to be made (sections 7.5.3 and 7.5.4); from
 /// [`Graph::finalizer`].
@@ -68,7 +70,7 @@ impl Finalizer<'_> {
     /// share it, and their drop does not wait for it. The exit of the process does.
     ///
     /// In contexts with
-    /// [`graph_interpreter(Some(true))`](crate::ContextBuilder::graph_interpreter), `finalize`
+    /// [`graph_interpreter(Some(true))`](crate::context::ContextBuilder::graph_interpreter), `finalize`
     /// always waits.
     pub fn wait_for_interpreter(mut self) -> Self {
         self.options.wait_for_interpreter = true;

@@ -13,19 +13,19 @@ use super::memory;
 use super::names::Names;
 use super::prepared::{OfBodies, Prepared};
 use crate::MakeError as _;
-use crate::command::Command;
-use crate::command::{CommandKind, ControlBody, GraphCommand, of_body};
+use crate::command::{Command, CommandKind, ControlBody, GraphCommand, of_body};
 use crate::dag::NodeId;
 use crate::driver::sync::{Mutex, MutexGuard};
 use crate::graph::exec::options::{Options, ReplayStrategy};
 use crate::graph::model::control::GraphBody;
 use crate::graph::model::dynamics::{Changes, Dynamics};
+use crate::graph::model::node::Node;
 use crate::graph::model::snapshot::{External, Frozen};
 use crate::graph::plan::commands::Commands;
 use crate::graph::plan::flatten::SubGraph;
 use crate::graph::plan::memory::Memory;
 use crate::graph::plan::partition::Partition;
-use crate::{Context, Device, Error, Event, Graph, Node, Result};
+use crate::{Context, Device, Error, Event, Graph, Result};
 
 /// A graph that is ready to run, again and again (`sycl_ext_oneapi_graph`, section 7.5.1); from
 /// [`Graph::finalize`](crate::Graph::finalize).
@@ -40,7 +40,8 @@ use crate::{Context, Device, Error, Event, Graph, Node, Result};
 /// submitted by many threads.
 ///
 /// ```no_run
-/// # use oclave::{DynamicParameter, Graph, Queue, Result};
+/// # use oclave::graph::DynamicParameter;
+/// # use oclave::{Graph, Queue, Result};
 /// # fn f(queue: &Queue, graph: &Graph, alpha: &DynamicParameter<f32>) -> Result<()> {
 /// let executable = graph.finalizer().updatable().finalize()?;
 /// for step in 0..100 {

@@ -9,12 +9,13 @@ use std::sync::Arc;
 use super::awaited::NodePromises;
 use super::handle::ExecutableGraph;
 use crate::event::Promise;
-use crate::{Error, Event, MakeError as _, Node, Queue, Result};
+use crate::graph::model::node::Node;
+use crate::{Error, Event, MakeError as _, Queue, Result};
 
 impl ExecutableGraph {
     /// An event of the next submission, which is complete when the node is. Commands of any queue
     /// may depend on it, and the host may wait for it or await it, before the graph is submitted and
-    /// after. The node must have been named to [`Finalizer::events_of`](crate::Finalizer::events_of).
+    /// after. The node must have been named to [`Finalizer::events_of`](crate::graph::Finalizer::events_of).
     ///
     /// Until the next submission, each call for a node gives the same event; from then on, that of the
     /// submission after. The event fails if the node does, if the submission fails, and if the executable
@@ -25,7 +26,8 @@ impl ExecutableGraph {
     /// gives no events: name the node of the sub-graph when the outer graph is finalized.
     ///
     /// ```no_run
-    /// # use oclave::{Graph, Node, Queue, Result, UsmSlice};
+    /// # use oclave::graph::Node;
+    /// # use oclave::{Graph, Queue, Result, UsmSlice};
     /// # fn f(graph: &Graph, edges: &Node, queue: &Queue, io: &Queue, x: &UsmSlice<f32>) -> Result<()> {
     /// let executable = graph.finalizer().events_of(edges).finalize()?;
     /// for _ in 0..10 {

@@ -66,7 +66,7 @@ impl Graph {
     }
 }
 
-/// An executable in DOT: see [`ExecutableGraph::to_dot`](crate::ExecutableGraph::to_dot).
+/// An executable in DOT: see [`ExecutableGraph::to_dot`](crate::graph::ExecutableGraph::to_dot).
 pub(super) fn of_executable(executable: &ExecutableGraph, detail: Detail) -> String {
     let (id, layout, prepared) = (executable.id(), executable.layout(), &*executable.prepared());
     let mut dot = format!("digraph executable_{id} {{\n    node [shape=box];\n");

@@ -54,7 +54,7 @@ impl ExecutableGraph {
     }
 
     /// When each command ran in the submission that the event is of, which must have ended. With
-    /// [`ReplayStrategy::Enqueue`](crate::ReplayStrategy::Enqueue) node by node, with command
+    /// [`ReplayStrategy::Enqueue`](crate::graph::ReplayStrategy::Enqueue) node by node, with command
     /// buffers from their begin to their end.
     ///
     /// Ask before the next submission: that may be of other segments, made after an update, or with
@@ -63,7 +63,7 @@ impl ExecutableGraph {
     /// # Errors
     /// [`Invalid`](crate::ErrorKind::Invalid) when the event is of something else, or the segments
     /// are others by now; [`Profiling`](crate::ErrorKind::Profiling) when the graph was finalized
-    /// without [`profiling`](crate::Finalizer::profiling), the queue was built without it, or the
+    /// without [`profiling`](crate::graph::Finalizer::profiling), the queue was built without it, or the
     /// submission has not ended.
     pub fn timeline(&self, event: &Event) -> Result<Timeline> {
         let parts = TimedPart::all(self.layout(), &self.prepared());

@@ -31,7 +31,7 @@ pub struct GraphAllocation {
     pub size_bytes: usize,
     /// Where it lies in the memory of the executable, or of the body.
     pub offset_bytes: usize,
-    /// The numbers of the nodes that use it ([`Node::index`](crate::Node::index)); those in a
+    /// The numbers of the nodes that use it ([`Node::index`](crate::graph::Node::index)); those in a
     /// sub-graph have its number.
     pub nodes: Vec<usize>,
     /// Places in [`GraphMemory::allocations`] of those with the same bytes, at another time.

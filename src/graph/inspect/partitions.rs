@@ -14,7 +14,7 @@ use crate::graph::tune::flow::FlowSlot;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PartitionInfo {
-    /// The numbers of its nodes ([`Node::index`](crate::Node::index)), each after those that it
+    /// The numbers of its nodes ([`Node::index`](crate::graph::Node::index)), each after those that it
     /// depends on. Those of a sub-graph have its number.
     pub nodes: Vec<usize>,
     /// The places in the list of the partitions that it waits for.

@@ -8,17 +8,17 @@ use crate::graph::executable::layout::Layout;
 use crate::graph::executable::prepared::Prepared;
 
 /// Nodes that one launch of the interpreter runs
-/// ([`ReplayStrategy::Interpreter`](crate::ReplayStrategy::Interpreter)); from
-/// [`ExecutableGraph::segments`](crate::ExecutableGraph::segments).
+/// ([`ReplayStrategy::Interpreter`](crate::graph::ReplayStrategy::Interpreter)); from
+/// [`ExecutableGraph::segments`](crate::graph::ExecutableGraph::segments).
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct SegmentInfo {
-    /// The place of its partition in [`ExecutableGraph::partitions`](crate::ExecutableGraph::partitions).
+    /// The place of its partition in [`ExecutableGraph::partitions`](crate::graph::ExecutableGraph::partitions).
     pub partition: usize,
-    /// The numbers of the nodes ([`Node::index`](crate::Node::index)) in the order in which they
+    /// The numbers of the nodes ([`Node::index`](crate::graph::Node::index)) in the order in which they
     /// run; those of a sub-graph have its number. A loop or a condition with all its bodies is one.
     pub nodes: Vec<usize>,
-    /// The names of those that have one ([`Node::name`](crate::Node::name)), in that order.
+    /// The names of those that have one ([`Node::name`](crate::graph::Node::name)), in that order.
     pub names: Vec<String>,
     /// Work-groups of the launch. Several share nodes that do not depend on each other, or have
     /// chains of nodes each.
@@ -31,13 +31,13 @@ pub struct SegmentInfo {
 }
 
 /// Nodes that are no part of a segment; from
-/// [`ExecutableGraph::not_interpreted`](crate::ExecutableGraph::not_interpreted).
+/// [`ExecutableGraph::not_interpreted`](crate::graph::ExecutableGraph::not_interpreted).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NotInterpreted {
     /// The numbers of the nodes, in order; those of a sub-graph have its number.
     pub nodes: Vec<usize>,
-    /// The names of those that have one ([`Node::name`](crate::Node::name)), in that order.
+    /// The names of those that have one ([`Node::name`](crate::graph::Node::name)), in that order.
     pub names: Vec<String>,
     /// Why: "kernel `sum`: it uses sub-groups (…)".
     pub reason: String,

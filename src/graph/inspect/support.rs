@@ -5,7 +5,7 @@ use crate::graph::exec::options::{ReplayStrategy, interpreter_of_environment};
 
 /// How graphs are run on a device (`sycl_ext_oneapi_graph`, section 7.3, aspects `ext_oneapi_graph`
 /// and `ext_oneapi_limited_graph`), by contexts for which
-/// [`graph_interpreter`](crate::ContextBuilder::graph_interpreter) says what the environment says.
+/// [`graph_interpreter`](crate::context::ContextBuilder::graph_interpreter) says what the environment says.
 /// All devices run all graphs, with the same results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -18,8 +18,8 @@ pub struct GraphSupport {
     pub command_buffers: bool,
     /// Whether runs of small nodes can be replayed by [`ReplayStrategy::Interpreter`]: kernels can
     /// address memory by pointers, and it is not switched off. Which nodes of a graph are, and why
-    /// others are not, tell [`ExecutableGraph::segments`](crate::ExecutableGraph::segments) and
-    /// [`ExecutableGraph::not_interpreted`](crate::ExecutableGraph::not_interpreted).
+    /// others are not, tell [`ExecutableGraph::segments`](crate::graph::ExecutableGraph::segments) and
+    /// [`ExecutableGraph::not_interpreted`](crate::graph::ExecutableGraph::not_interpreted).
     pub interpreter: bool,
     /// Whether the driver changes recorded commands in place. Elsewhere an update prepares or
     /// records them again.

@@ -7,6 +7,7 @@ use super::partitions::PartitionInfo;
 use crate::MakeError as _;
 use crate::command::CommandKind;
 use crate::driver::step::Step;
+use crate::event::Profiling;
 use crate::graph::exec::options::ReplayStrategy;
 use crate::graph::exec::prepare::Steps;
 use crate::graph::executable::layout::Layout;
@@ -14,10 +15,10 @@ use crate::graph::executable::names::Names;
 use crate::graph::executable::part::Part;
 use crate::graph::executable::prepared::Prepared;
 use crate::graph::model::describe::title;
-use crate::{Error, Event, Profiling, Result};
+use crate::{Error, Event, Result};
 
 /// When the commands of one submission of a graph ran; from
-/// [`ExecutableGraph::timeline`](crate::ExecutableGraph::timeline).
+/// [`ExecutableGraph::timeline`](crate::graph::ExecutableGraph::timeline).
 #[derive(Debug, Clone)]
 pub struct Timeline {
     graph: u64,
@@ -30,13 +31,13 @@ pub struct Timeline {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct NodeTimes {
-    /// The numbers of the nodes ([`Node::index`](crate::Node::index)); nodes of a sub-graph have
+    /// The numbers of the nodes ([`Node::index`](crate::graph::Node::index)); nodes of a sub-graph have
     /// its number. There is one node, except for command buffers and segments of the interpreter,
     /// whose nodes are not measured one by one.
     pub nodes: Vec<usize>,
     /// What it is: `kernel saxpy`, `solve/copy: memcpy`.
     pub name: String,
-    /// The names of those nodes that have one ([`Node::name`](crate::Node::name)), in their order.
+    /// The names of those nodes that have one ([`Node::name`](crate::graph::Node::name)), in their order.
     pub names: Vec<String>,
     /// The partition that it is in.
     pub partition: usize,
@@ -198,7 +199,7 @@ impl TimedPart {
 }
 
 /// When each command ran in the submission that the event is of, of the graph with this number: see
-/// [`ExecutableGraph::timeline`](crate::ExecutableGraph::timeline).
+/// [`ExecutableGraph::timeline`](crate::graph::ExecutableGraph::timeline).
 pub(super) fn of_event(id: u64, parts: Vec<TimedPart>, event: &Event) -> Result<Timeline> {
     let events: &[Event] = match (event.parts_of(id), parts.as_slice()) {
         (Some(events), _) => events,

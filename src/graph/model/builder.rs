@@ -6,9 +6,9 @@ use super::graph::Graph;
 use super::insert::Origin;
 use super::node::Node;
 use super::state::GraphInner;
-use crate::Handles;
 use crate::command::Command;
 use crate::dag::NodeId;
+use crate::handles::Handles;
 use crate::{Error, Result};
 
 /// What the next node depends on; from [`Graph::after`] and [`Graph::after_all_leaves`] (sections
@@ -63,7 +63,7 @@ impl Graph {
     /// ([`Command::after`](crate::Command::after)), and on those that use the same parts of its
     /// buffers.
     ///
-    /// A [`DynamicCommandGroup`](crate::DynamicCommandGroup) is added like a command.
+    /// A [`DynamicCommandGroup`](crate::graph::DynamicCommandGroup) is added like a command.
     ///
     /// Also while a queue records to the graph; the commands that are recorded do not wait for the
     /// node then, unless they share buffers. Host code that describes the command runs now and once
@@ -76,7 +76,7 @@ impl Graph {
     ///   contexts.
     /// - [`Invalid`](crate::ErrorKind::Invalid) for buffers that write back to the host on drop.
     /// - [`Invalid`](crate::ErrorKind::Invalid) for device globals without
-    ///   [`allow_device_globals`](crate::GraphBuilder::allow_device_globals).
+    ///   [`allow_device_globals`](crate::graph::GraphBuilder::allow_device_globals).
     /// - What a queue refuses the command for.
     pub fn add(&self, command: impl NodeSource) -> Result<Node> {
         NodeBuilder::new(self).add(command)
@@ -105,7 +105,7 @@ pub(in crate::graph) mod sealed {
 }
 
 /// What becomes a node: a [`Command`] (or what can be made one), a
-/// [`DynamicCommandGroup`](crate::DynamicCommandGroup).
+/// [`DynamicCommandGroup`](crate::graph::DynamicCommandGroup).
 pub trait NodeSource: sealed::Sealed {}
 
 #[allow(private_interfaces, reason = "of a sealed trait")]

@@ -25,7 +25,7 @@ pub(in crate::graph) mod sealed {
     }
 }
 
-/// What a loop or a condition runs: a [`Graph`], or an [`ExecutableGraph`](crate::ExecutableGraph). `()` runs nothing.
+/// What a loop or a condition runs: a [`Graph`], or an [`ExecutableGraph`](crate::graph::ExecutableGraph). `()` runs nothing.
 ///
 /// The nodes and edges of a graph are those that it has when it becomes a body, and none may be
 /// added later. Values, ranges and commands are those of the time when the graph around it is
@@ -206,7 +206,7 @@ impl Command {
     }
 
     /// Runs one of several graphs, which a value of the device selects: see [`Graph::switch`].
-    pub fn switch<M: CopyFrom<Element: crate::ControlInteger>, B: Body>(
+    pub fn switch<M: CopyFrom<Element: crate::command::ControlInteger>, B: Body>(
         value: &M,
         bodies: impl IntoIterator<Item = B>,
     ) -> Self {
@@ -218,7 +218,7 @@ impl Command {
 impl Graph {
     /// Adds a loop that runs its body so many times, one after the other.
     ///
-    /// The count is a number, a [`DynamicParameter`](crate::DynamicParameter) of this graph, or an
+    /// The count is a number, a [`DynamicParameter`](crate::graph::DynamicParameter) of this graph, or an
     /// element of memory of the device, which is read when the loop begins.
     ///
     /// ```no_run
@@ -292,7 +292,7 @@ impl Graph {
     ///
     /// # Errors
     /// As [`Graph::while_`]. Also without bodies.
-    pub fn switch<M: CopyFrom<Element: crate::ControlInteger>, B: Body>(
+    pub fn switch<M: CopyFrom<Element: crate::command::ControlInteger>, B: Body>(
         &self,
         value: &M,
         bodies: impl IntoIterator<Item = B>,
@@ -335,7 +335,7 @@ impl NodeBuilder<'_> {
     ///
     /// # Errors
     /// As there.
-    pub fn switch<M: CopyFrom<Element: crate::ControlInteger>, B: Body>(
+    pub fn switch<M: CopyFrom<Element: crate::command::ControlInteger>, B: Body>(
         self,
         value: &M,
         bodies: impl IntoIterator<Item = B>,

@@ -61,7 +61,7 @@ impl ExternalEvent {
 
 impl Graph {
     /// A node that is complete when an event from outside is, which each submission gives:
-    /// [`ExecutableGraph::with`](crate::ExecutableGraph::with). A submission that gives none is an
+    /// [`ExecutableGraph::with`](crate::graph::ExecutableGraph::with). A submission that gives none is an
     /// error, unless nothing in the graph waits for the node.
     ///
     /// Nodes that wait for it are in another partition than those that do not, as with a host task.

@@ -120,7 +120,8 @@ impl Graph {
     /// when the graph runs.
     ///
     /// ```no_run
-    /// # use oclave::{Command, Detail, Graph, Result, UsmSlice};
+    /// # use oclave::graph::Detail;
+    /// # use oclave::{Command, Graph, Result, UsmSlice};
     /// # fn f(graph: &Graph, x: &UsmSlice<f32>, y: &UsmSlice<f32>) -> Result<()> {
     /// graph.label("solve", || {
     ///     graph.label("begin", || graph.add(Command::fill(x, 0.0)))?; // solve/begin
@@ -237,7 +238,8 @@ impl GraphBuilder {
     /// error. Reads through raw pointers do not fail.
     ///
     /// ```no_run
-    /// # use oclave::{Context, Graph, Queue, Result, Waits};
+    /// # use oclave::graph::Waits;
+    /// # use oclave::{Context, Graph, Queue, Result};
     /// # fn library_that_waits(_: &Queue) -> Result<()> { Ok(()) }
     /// # fn f(context: &Context, queue: &Queue) -> Result<()> {
     /// let graph = Graph::builder(context, queue.device()).waits(Waits::AsBarriers).build()?;

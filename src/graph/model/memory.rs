@@ -9,7 +9,7 @@ use super::graph::Graph;
 use super::record::recorded_to;
 use super::state::GraphInner;
 use crate::MakeError as _;
-use crate::memory::{DEFAULT_ALIGNMENT, Reserved, UsmSlice, kind};
+use crate::memory::{DEFAULT_ALIGNMENT, Reserved, UsmSlice, usm};
 use crate::{Context, Device, Error, Queue, Result};
 
 impl Graph {
@@ -18,11 +18,11 @@ impl Graph {
     /// It is given to nodes like device memory: to kernels, copies and fills of this graph, and of
     /// bodies of its loops and conditions. It lives from the first node that uses it to the last,
     /// as the edges tell. Memory that does not live at the same time shares its bytes, and all of
-    /// it is one allocation of each executable. [`ExecutableGraph::memory`](crate::ExecutableGraph::memory)
+    /// it is one allocation of each executable. [`ExecutableGraph::memory`](crate::graph::ExecutableGraph::memory)
     /// tells what lies where.
     ///
     /// Its contents are undefined before a node writes them, in each replay, and in each iteration
-    /// for memory of a body. [`Finalizer::poison`](crate::Finalizer::poison) makes mistakes visible.
+    /// for memory of a body. [`Finalizer::poison`](crate::graph::Finalizer::poison) makes mistakes visible.
     /// A kernel must not keep its address for nodes that are not given the memory.
     ///
     /// ```no_run
@@ -53,7 +53,7 @@ impl Graph {
     ///
     /// Use by anything else is [`Invalid`](crate::ErrorKind::Invalid) too: by another graph when
     /// that is finalized, by a queue when the command is submitted.
-    pub fn alloc<T: Pod>(&self, len: usize) -> Result<UsmSlice<T, kind::DeviceOnly>> {
+    pub fn alloc<T: Pod>(&self, len: usize) -> Result<UsmSlice<T, usm::DeviceOnly>> {
         self.inner().alloc(len)
     }
 
@@ -76,7 +76,7 @@ impl Queue {
 }
 
 impl GraphInner {
-    fn alloc<T: Pod>(&self, len: usize) -> Result<UsmSlice<T, kind::DeviceOnly>> {
+    fn alloc<T: Pod>(&self, len: usize) -> Result<UsmSlice<T, usm::DeviceOnly>> {
         if align_of::<T>() > DEFAULT_ALIGNMENT {
             let message = format!(
                 "memory of a graph is aligned to {DEFAULT_ALIGNMENT} bytes, not to {}",
@@ -98,7 +98,8 @@ impl GraphInner {
 /// queues recording.
 ///
 /// ```no_run
-/// # use oclave::{Arena, Graph, Queue, Result, UsmSlice};
+/// # use oclave::graph::Arena;
+/// # use oclave::{Graph, Queue, Result, UsmSlice};
 /// fn library(queue: &Queue, arena: &Arena, x: &UsmSlice<f32>) -> Result<()> {
 ///     let copy = arena.alloc::<f32>(x.len())?;
 ///     queue.copy(x, &copy)?;
@@ -129,7 +130,7 @@ impl Arena {
     ///
     /// # Errors
     /// As [`Graph::alloc`] or [`Context::alloc_device`].
-    pub fn alloc<T: Pod>(&self, len: usize) -> Result<UsmSlice<T, kind::DeviceOnly>> {
+    pub fn alloc<T: Pod>(&self, len: usize) -> Result<UsmSlice<T, usm::DeviceOnly>> {
         match &self.0 {
             Source::Graph(graph) => graph.alloc(len),
             Source::Device(context, device) => context.alloc_device_on(device, len),

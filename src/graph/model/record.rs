@@ -8,11 +8,11 @@ use super::graph::Graph;
 use super::insert::Origin;
 use super::state::GraphInner;
 use super::tracks::{OtherGraph, TrackId};
-use crate::Handles;
 use crate::MakeError as _;
 use crate::command::{Command, Recorder};
 use crate::dag::NodeId;
 use crate::event::{NodeOwner, Recorded, Waited};
+use crate::handles::Handles;
 use crate::{Error, Event, Queue, Result};
 
 /// What a queue does with commands (`sycl_ext_oneapi_graph`, section 7.6.1).

@@ -7,8 +7,7 @@ use super::dynamics::Changes;
 use super::state::GraphInner;
 use crate::MakeError as _;
 use crate::command::{CommandKind, Name, Outside};
-use crate::dag::Edges;
-use crate::dag::NodeId;
+use crate::dag::{Edges, NodeId};
 use crate::{Context, Device, Error, Result};
 
 /// Nodes and edges that change no more. Commands are shared with the graph, which puts other ones

@@ -37,7 +37,7 @@ pub(in crate::graph) struct Options {
     pub(super) waits: Waits,
 }
 
-/// What waits mean on queues that record; for [`GraphBuilder::waits`](crate::GraphBuilder::waits).
+/// What waits mean on queues that record; for [`GraphBuilder::waits`](crate::graph::GraphBuilder::waits).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Waits {

@@ -9,8 +9,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::memory::Memory;
-use crate::NdRange;
 use crate::command::{Argument, Binding, CommandKind, Follows, Parameter, Value, newest_of};
+use crate::range::NdRange;
 
 /// The commands of a flat graph, by node.
 pub(in crate::graph) struct Commands {
@@ -187,14 +187,15 @@ impl Reader {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::command::Given;
-    use crate::{ImageTable, Kernel, KernelCall, NdRange, Range};
+    use crate::command::{Given, KernelCall};
+    use crate::image::{ImageTable, Kernel};
+    use crate::range::{NdRange, Range};
 
     static TABLE: ImageTable = ImageTable::generated("t", &[]);
     static KERNEL: Kernel = Kernel::new(&TABLE, "k");
 
     struct Follow(Arc<Parameter>);
-    impl crate::KernelValue<u32> for Follow {
+    impl crate::command::KernelValue<u32> for Follow {
         fn given(self) -> Given {
             Given::following(vec![self.0])
         }

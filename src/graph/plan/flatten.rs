@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use crate::MakeError as _;
 use crate::command::CommandKind;
-use crate::dag::Edges;
-use crate::dag::Reduction;
+use crate::dag::{Edges, Reduction};
 use crate::graph::model::snapshot::Frozen;
 use crate::{Error, Result};
 

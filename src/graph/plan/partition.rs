@@ -14,8 +14,7 @@ use std::collections::HashMap;
 
 use super::flatten::Flat;
 use crate::MakeError as _;
-use crate::dag::Edges;
-use crate::dag::Waiting;
+use crate::dag::{Edges, Waiting};
 use crate::{Error, Result};
 
 /// Some nodes of a flat graph, each after those that it waits for; one if it is a host task.

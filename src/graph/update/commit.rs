@@ -19,11 +19,14 @@ use crate::graph::executable::layout::Layout;
 use crate::graph::executable::part::Part;
 use crate::graph::executable::prepared::{Prepared, RefreshFor};
 use crate::graph::executable::versions::{StepChanges, TaskChange};
+use crate::graph::model::describe::NodeType;
+use crate::graph::model::node::Node;
 use crate::graph::model::state::{self, GraphInner};
 use crate::graph::plan::commands::{Commands, Reader};
 use crate::graph::plan::memory::MemoryPlan;
 use crate::graph::tune::survey;
-use crate::{Error, Graph, Handles, Node, NodeType, Queue, Result};
+use crate::handles::Handles;
+use crate::{Error, Graph, Queue, Result};
 
 /// What is to be done for nodes, by their places in the flat graph.
 #[derive(Default)]
@@ -89,7 +92,7 @@ impl ExecutableGraph {
     ///
     /// # Errors
     /// [`Invalid`](crate::ErrorKind::Invalid) when the executable was not finalized as
-    /// [updatable](crate::Finalizer::updatable). The same when a node is of another graph, was
+    /// [updatable](crate::graph::Finalizer::updatable). The same when a node is of another graph, was
     /// added after `finalize`, or has a type that cannot be updated. Otherwise the errors of a
     /// queue that refuses the node's command.
     pub fn update<'a>(&self, nodes: impl Handles<'a, Node>) -> Result<()> {
@@ -153,7 +156,8 @@ impl ExecutableGraph {
     /// the log has a warning.
     ///
     /// ```no_run
-    /// # use oclave::{DynamicParameter, ExecutableGraph, Queue, Result};
+    /// # use oclave::graph::{DynamicParameter, ExecutableGraph};
+    /// # use oclave::{Queue, Result};
     /// # fn f(queue: &Queue, executable: &ExecutableGraph, alpha: &DynamicParameter<f32>) -> Result<()> {
     /// for step in 0..10 {
     ///     executable.set(alpha, step as f32)?;
@@ -201,7 +205,7 @@ impl ExecutableGraph {
     ///
     /// # Errors
     /// [`Invalid`](crate::ErrorKind::Invalid) when the executable is not
-    /// [updatable](crate::Finalizer::updatable), and for another context or device. Also for nodes
+    /// [updatable](crate::graph::Finalizer::updatable), and for another context or device. Also for nodes
     /// other than kernels, sub-graphs, empty nodes and barriers. A graph that is not the same is
     /// refused with the first difference, a command as a queue would refuse it. Nothing has changed
     /// then.

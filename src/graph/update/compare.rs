@@ -8,13 +8,15 @@ use std::sync::Arc;
 use crate::MakeError as _;
 use crate::command::{Argument, CommandKind, KernelCall};
 use crate::dag::Edges;
+use crate::graph::executable::handle::ExecutableGraph;
 use crate::graph::executable::layout::Layout;
 use crate::graph::model::control;
+use crate::graph::model::describe::NodeType;
 use crate::graph::model::describe::title;
 use crate::graph::model::snapshot::Frozen;
 use crate::graph::plan::commands::Commands;
 use crate::graph::plan::partition::Partition;
-use crate::{Error, ExecutableGraph, NodeType, Result};
+use crate::{Error, Result};
 
 /// The commands of a graph, and what they depend on in the order in which the edges were made.
 struct Nodes<'a> {
@@ -228,7 +230,8 @@ mod tests {
     use proptest::sample::Index;
 
     use super::*;
-    use crate::{Command, ImageTable, Kernel};
+    use crate::Command;
+    use crate::image::{ImageTable, Kernel};
 
     static TABLE: ImageTable = ImageTable::generated("t", &[]);
     static KERNELS: [Kernel; 3] =

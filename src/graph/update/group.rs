@@ -7,16 +7,17 @@ use crate::MakeError as _;
 use crate::command::{Command, CommandKind, Name};
 use crate::dag::NodeId;
 use crate::graph::model::builder::{NodeSource, sealed};
+use crate::graph::model::describe::NodeType;
 use crate::graph::model::dynamics::{Alternative, Changed, GroupId};
 use crate::graph::model::insert::Origin;
 use crate::graph::model::node::Node;
 use crate::graph::model::state::{GraphInner, NodeData, State};
-use crate::{Error, Graph, NodeType, Result};
+use crate::{Error, Graph, Result};
 
 /// Commands of which one, the active one, is that of the nodes to which the group is added.
 ///
 /// All are kernels, or all are host tasks. The kernels may differ in their arguments and ranges;
-/// arguments may follow a [`DynamicParameter`](crate::DynamicParameter), which reaches them also
+/// arguments may follow a [`DynamicParameter`](crate::graph::DynamicParameter), which reaches them also
 /// while they are not active. All must depend on the same nodes. What comes after the node waits
 /// for it as if it did what any of the commands does.
 ///
@@ -24,7 +25,8 @@ use crate::{Error, Graph, NodeType, Result};
 /// # mod kernels { oclave::include_kernels!("tests"); }
 /// # use kernels::{buffers::number, saxpy::saxpy};
 /// # fn main() -> oclave::Result<()> {
-/// # use oclave::{Command, Context, Device, DynamicCommandGroup, Graph};
+/// # use oclave::graph::DynamicCommandGroup;
+/// # use oclave::{Command, Context, Device, Graph};
 /// # let context = Context::new(&Device::select()?)?;
 /// # let (x, y) = (context.alloc_device::<f32>(64)?, context.alloc_device::<f32>(64)?);
 /// # let z = context.alloc_device::<u32>(64)?;

@@ -4,15 +4,18 @@ use std::sync::Arc;
 
 use crate::MakeError as _;
 use crate::command::{Command, CommandKind};
+use crate::graph::model::describe::NodeType;
 use crate::graph::model::dynamics::Changed;
 use crate::graph::model::insert::Origin;
-use crate::{Error, LaunchRange, NdRange, Node, NodeType, Range, Result};
+use crate::graph::model::node::Node;
+use crate::range::{LaunchRange, NdRange, Range};
+use crate::{Error, Result};
 
 impl Node {
     /// Gives a kernel that was added with a plain range another one. An offset stays.
     ///
     /// The graph has it at once, executables when they are updated with the node. On a node of a
-    /// [`DynamicCommandGroup`](crate::DynamicCommandGroup) it is the range of the active command,
+    /// [`DynamicCommandGroup`](crate::graph::DynamicCommandGroup) it is the range of the active command,
     /// in all nodes of the group.
     ///
     /// # Errors
@@ -92,7 +95,7 @@ impl Node {
     /// # Errors
     /// [`Invalid`](crate::ErrorKind::Invalid) when the command is of another
     /// [type](Node::node_type), of one that cannot be updated, or names events. The same when the
-    /// node's command comes from a [`DynamicCommandGroup`](crate::DynamicCommandGroup). Otherwise
+    /// node's command comes from a [`DynamicCommandGroup`](crate::graph::DynamicCommandGroup). Otherwise
     /// as [`Graph::add`](crate::Graph::add). The node has not changed then.
     pub fn update_command(&self, command: Command) -> Result<()> {
         let graph = self.graph();

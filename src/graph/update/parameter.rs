@@ -13,14 +13,13 @@ use crate::command::{
     self, Argument, CommandKind, ControlInteger, ControlValue, Given, KernelPointer, KernelPointerMut,
     Parameter, Place, Pointer, Value, newest,
 };
+use crate::command::{KernelLocal, KernelValue, Local, RawArgument};
 use crate::graph::model::dynamics::Changed;
 use crate::graph::model::insert::check_part;
 use crate::graph::model::state::{GraphInner, State};
 use crate::images::{Image, ImageDimension, KernelImage, KernelSampler, PixelFormat, Sampler};
-use crate::memory::UsmKind;
-use crate::{
-    AccessKind, Accessor, Error, Graph, KernelLocal, KernelValue, Local, RawArgument, Result, UsmSlice,
-};
+use crate::memory::{AccessKind, Accessor, UsmKind};
+use crate::{Error, Graph, Result, UsmSlice};
 
 /// A value that arguments of kernels in a graph follow.
 ///
@@ -37,7 +36,8 @@ use crate::{
 /// # mod kernels { oclave::include_kernels!("tests"); }
 /// # use kernels::saxpy::saxpy;
 /// # fn main() -> oclave::Result<()> {
-/// # use oclave::{Command, Context, Device, DynamicParameter, Graph};
+/// # use oclave::graph::DynamicParameter;
+/// # use oclave::{Command, Context, Device, Graph};
 /// # let context = Context::new(&Device::select()?)?;
 /// # let (x, y) = (context.alloc_device::<f32>(1024)?, context.alloc_device::<f32>(1024)?);
 /// let graph = Graph::new(&context, context.device())?;
@@ -93,7 +93,7 @@ impl<V: DynamicValue> DynamicParameter<V> {
     /// that they have.
     ///
     /// Two images of a kernel change places with two updates, and then one
-    /// [`ExecutableGraph::update`](crate::ExecutableGraph::update). That both are one image for a moment is no error. It is one where
+    /// [`ExecutableGraph::update`](crate::graph::ExecutableGraph::update). That both are one image for a moment is no error. It is one where
     /// the kernel writes the image and an executable gets the node like that.
     ///
     /// # Errors

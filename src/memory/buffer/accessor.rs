@@ -11,7 +11,8 @@ use super::host_accessor::{HostReader, HostWriter};
 use super::requirement::{AccessMode, Requirement};
 use crate::MakeError as _;
 use crate::memory::bounds;
-use crate::{Error, Result, Shape};
+use crate::memory::shape::Shape;
+use crate::{Error, Result};
 
 /// What is done through an accessor, as types.
 pub mod access {

@@ -13,8 +13,9 @@ use super::object::Object;
 use super::requirement::{AccessMode, Requirement};
 use super::write_back::{Final, WriteBack};
 use crate::MakeError as _;
+use crate::memory::shape::Shape;
 use crate::memory::{AsyncSource, HostTarget};
-use crate::{Error, Result, Shape};
+use crate::{Error, Result};
 
 /// An array with one to three dimensions that orders the commands that use it (SYCL 2020, section
 /// 4.7.2).
@@ -117,7 +118,7 @@ impl<T: Pod> Buffer<T> {
     /// lie side by side. It shares them with this buffer: commands are ordered by the elements that
     /// they use, through whichever.
     ///
-    /// OpenCL devices want sub-buffers to begin at certain addresses ([`Limits`](crate::Limits):
+    /// OpenCL devices want sub-buffers to begin at certain addresses ([`Limits`](crate::device::Limits):
     /// `buffer_alignment_bytes`); that is looked at when one is used by a device.
     /// [Parts](Accessor::part) of accessors may begin anywhere.
     ///

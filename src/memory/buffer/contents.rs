@@ -8,8 +8,9 @@ use super::requirement::Requirement;
 use super::transfer::replaced;
 use crate::MakeError as _;
 use crate::driver::host::HostBytes;
+use crate::event::EventStatus;
 use crate::memory::Region;
-use crate::{Context, Error, Event, EventStatus, Result};
+use crate::{Context, Error, Event, Result};
 
 /// What a command runs on the host.
 type Task = Box<dyn Fn() -> Result<()> + Send + Sync>;

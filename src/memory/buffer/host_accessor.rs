@@ -15,8 +15,9 @@ use super::object::Storage;
 use super::requirement::Requirement;
 use crate::MakeError as _;
 use crate::event::{Outcome, Promise};
+use crate::memory::shape::Shape;
 use crate::memory::zeroed;
-use crate::{Event, Result, Shape};
+use crate::{Event, Result};
 
 /// Elements of a buffer on the host, as they were when it was opened; made by
 /// [`Accessor::host`](super::Accessor::host).

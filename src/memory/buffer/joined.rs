@@ -37,8 +37,8 @@ pub(crate) fn joined<'a>(requirements: impl Iterator<Item = &'a Arc<Requirement>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Accessor;
     use crate::Buffer;
+    use crate::memory::buffer::Accessor;
 
     fn of<A>(accessor: &Accessor<u32, A>) -> Arc<Requirement> {
         accessor.use_by_copy(false)

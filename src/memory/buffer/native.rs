@@ -8,8 +8,9 @@ use super::buffer::Buffer;
 use crate::MakeError as _;
 use crate::driver::mem::MemObject;
 use crate::driver::native::MemHandle;
+use crate::memory::shape::Shape;
 use crate::memory::zeroed;
-use crate::{Context, Error, Result, Shape};
+use crate::{Context, Error, Result};
 
 /// A `cl_mem` that contents go back to.
 pub(super) struct NativeTarget {
@@ -69,7 +70,7 @@ impl<T: Pod> Buffer<T> {
     ///
     /// # Errors
     /// [`Invalid`](crate::ErrorKind::Invalid) without elements, as OpenCL has no empty buffers; as
-    /// [`Accessor::host`](crate::Accessor::host); when the driver has no memory.
+    /// [`Accessor::host`](crate::memory::Accessor::host); when the driver has no memory.
     pub fn to_native(&self, context: &Context) -> Result<MemHandle> {
         if self.size_bytes() == 0 {
             return Err(Error::invalid(format!("a `cl_mem` of {self:?}, which has no elements")));

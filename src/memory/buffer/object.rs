@@ -19,7 +19,8 @@ use crate::driver::host::HostBytes;
 use crate::driver::sync::{Mutex, MutexGuard};
 use crate::driver::usm::{Allocation, Kind};
 use crate::memory::Region;
-use crate::{Context, Error, ErrorKind, Event, Queue, Result, Shape};
+use crate::memory::shape::Shape;
+use crate::{Context, Error, ErrorKind, Event, Queue, Result};
 
 /// A buffer without the type of its elements, or the uses of an image.
 pub(crate) struct Object {

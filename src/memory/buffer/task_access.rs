@@ -16,7 +16,7 @@ mod sealed {
     use bytemuck::Pod;
 
     use super::{Accessor, Arc, Context, Requirement, Result, zeroed};
-    use crate::AccessKind;
+    use crate::memory::buffer::AccessKind;
 
     pub trait Access: Send + Sync + 'static {
         /// The elements while the task runs.

@@ -8,12 +8,13 @@ use oclave_image::passes::interpreter::{ByteBox, InterpreterArgumentKind, Interp
 use proptest::prelude::*;
 
 use super::{InterpreterProgram, Load, Segment, Shape, TaskList};
-use crate::command::Argument;
-use crate::memory::Region;
+use crate::command::{Argument, KernelCall, Local};
+use crate::memory::{Region, usm};
+use crate::program::bundle::KernelBundle;
+use crate::program::spec::SpecConstant;
+use crate::range::{NdRange, Range};
 use crate::vector::{Float3, Float4, Int2, Uchar16};
-use crate::{
-    Context, Device, KernelBundle, KernelCall, Local, NdRange, Queue, Range, SpecConstant, UsmSlice, usm,
-};
+use crate::{Context, Device, Queue, UsmSlice};
 
 const SPIRV: &[u8] = include_bytes!("../../../tests/fixtures/replay.spv");
 
@@ -347,7 +348,7 @@ fn atomics_and_loops_compute_the_same() {
             f.call("looped").pointer_mut::<u64>(out).pointer::<f32>(&input).value(n)
         });
     }
-    if f.context.device().capabilities().aspects.contains(crate::Aspects::ATOMIC64) {
+    if f.context.device().capabilities().aspects.contains(crate::device::Aspects::ATOMIC64) {
         let sum = f.shared(1, 0);
         f.replay(&[(NdRange::from(50), f.call("wide_atomics").pointer_mut::<u64>(&sum))], Shape::Seq);
         assert_eq!(sum.read().unwrap()[0], 1225 + (50_u64 << 40));

@@ -37,23 +37,23 @@ pub(crate) fn launcher(
         let name = ident(&scope.take(names::sanitized(&parameter.name)));
         let (ty, call) = match &parameter.kind {
             ParameterKind::Value(ty) => match types.rust(ty) {
-                Some(ty) => (quote!(impl ::oclave::KernelValue<#ty>), quote!(.value(#name))),
+                Some(ty) => (quote!(impl ::oclave::kernel::KernelValue<#ty>), quote!(.value(#name))),
                 None => return Err(refused(&parameter.name, &declared_type(declared, index, ty))),
             },
             ParameterKind::Pointer { access: Access::Read, pointee, .. } => {
                 let pointee = element(pointee, types);
                 let call = if is_slice { quote!(.slice(#name)) } else { quote!(.pointer(#name)) };
-                (quote!(impl ::oclave::KernelPointer<#pointee>), call)
+                (quote!(impl ::oclave::kernel::KernelPointer<#pointee>), call)
             }
             ParameterKind::Pointer { pointee, .. } => {
                 let pointee = element(pointee, types);
                 let call = if is_slice { quote!(.slice_mut(#name)) } else { quote!(.pointer_mut(#name)) };
-                (quote!(impl ::oclave::KernelPointerMut<#pointee>), call)
+                (quote!(impl ::oclave::kernel::KernelPointerMut<#pointee>), call)
             }
             ParameterKind::Local { pointee } => {
                 let pointee = element(pointee, types);
                 let call = if is_slice { quote!(.local_slice(#name)) } else { quote!(.local(#name)) };
-                (quote!(impl ::oclave::KernelLocal<#pointee>), call)
+                (quote!(impl ::oclave::kernel::KernelLocal<#pointee>), call)
             }
             ParameterKind::Image { type_name, access } => match dimensions(type_name) {
                 Some(dimensions) => {
@@ -63,11 +63,14 @@ pub(crate) fn launcher(
                         Access::Write => quote!(write_image),
                         Access::ReadWrite => quote!(read_write_image),
                     };
-                    (quote!(impl ::oclave::KernelImage<::oclave::images::#dimensions>), quote!(.#call(#name)))
+                    (
+                        quote!(impl ::oclave::images::KernelImage<::oclave::images::#dimensions>),
+                        quote!(.#call(#name)),
+                    )
                 }
                 None => return Err(refused(&parameter.name, &format!("an image ({type_name})"))),
             },
-            ParameterKind::Sampler => (quote!(impl ::oclave::KernelSampler), quote!(.sampler(#name))),
+            ParameterKind::Sampler => (quote!(impl ::oclave::images::KernelSampler), quote!(.sampler(#name))),
         };
         parameters.push(quote!(#name: #ty));
         calls.push(call);
@@ -77,9 +80,9 @@ pub(crate) fn launcher(
     let entry_point = &kernel.name;
     Ok(quote! {
         #doc
-        pub fn #function(#(#parameters),*) -> ::oclave::KernelCall {
-            static KERNEL: ::oclave::Kernel = ::oclave::Kernel::new(&super::IMAGES, #entry_point);
-            ::oclave::KernelCall::new(&KERNEL) #(#calls)*
+        pub fn #function(#(#parameters),*) -> ::oclave::kernel::KernelCall {
+            static KERNEL: ::oclave::kernel::Kernel = ::oclave::kernel::Kernel::new(&super::IMAGES, #entry_point);
+            ::oclave::kernel::KernelCall::new(&KERNEL) #(#calls)*
         }
     })
 }

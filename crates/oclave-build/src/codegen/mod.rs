@@ -85,7 +85,7 @@ fn tokens(program: &Program<'_>, warnings: &mut Vec<String>) -> Result<TokenStre
     let table = quote! {
         #doc
         #[allow(dead_code, unreachable_pub)]
-        pub static IMAGES: ::oclave::ImageTable = ::oclave::ImageTable::generated(#name, &[#(#images),*]);
+        pub static IMAGES: ::oclave::kernel::ImageTable = ::oclave::kernel::ImageTable::generated(#name, &[#(#images),*]);
     };
     let contents = Contents::of(program)?;
     let mut plans = contents.plan(program.sources);

@@ -44,8 +44,8 @@ pub(crate) fn device_global(
     let id = &global.id;
     quote! {
         #doc
-        pub static #name: ::oclave::DeviceGlobal<#ty, ::oclave::host_access::#access> =
-            ::oclave::DeviceGlobal::new(&super::IMAGES, #id);
+        pub static #name: ::oclave::kernel::DeviceGlobal<#ty, ::oclave::kernel::host_access::#access> =
+            ::oclave::kernel::DeviceGlobal::new(&super::IMAGES, #id);
     }
 }
 
@@ -63,7 +63,7 @@ pub(crate) fn spec_constant(constant: &SpecConstantInfo, path: &str, name: &str)
     let id = Literal::u32_unsuffixed(constant.id);
     Some(quote! {
         #doc
-        pub static #name: ::oclave::SpecConstant<#ty> = ::oclave::SpecConstant::new(#source_name, #id);
+        pub static #name: ::oclave::kernel::SpecConstant<#ty> = ::oclave::kernel::SpecConstant::new(#source_name, #id);
     })
 }
 

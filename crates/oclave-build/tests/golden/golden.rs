@@ -2,7 +2,7 @@
 
 /// The device images of the program `golden`.
 #[allow(dead_code, unreachable_pub)]
-pub static IMAGES: ::oclave::ImageTable = ::oclave::ImageTable::generated(
+pub static IMAGES: ::oclave::kernel::ImageTable = ::oclave::kernel::ImageTable::generated(
     "golden",
     &[
         include_bytes!(concat!(env!("OUT_DIR"), "/golden.first.oclimg")),
@@ -254,29 +254,32 @@ pub mod first {
         }
     };
     /// Device global `current`, `struct item_t` (`kernels/first.cl`, line 14).
-    pub static CURRENT: ::oclave::DeviceGlobal<Item, ::oclave::host_access::ReadWrite> = ::oclave::DeviceGlobal::new(
-        &super::IMAGES,
-        "current",
-    );
+    pub static CURRENT: ::oclave::kernel::DeviceGlobal<
+        Item,
+        ::oclave::kernel::host_access::ReadWrite,
+    > = ::oclave::kernel::DeviceGlobal::new(&super::IMAGES, "current");
     /// Device global `steps`, `ulong` (`kernels/first.cl`, line 15).
     ///
     /// Each program has an instance of its own (`device_image_scope`).
-    pub static STEPS: ::oclave::DeviceGlobal<u64, ::oclave::host_access::Read> = ::oclave::DeviceGlobal::new(
-        &super::IMAGES,
-        "steps",
-    );
+    pub static STEPS: ::oclave::kernel::DeviceGlobal<
+        u64,
+        ::oclave::kernel::host_access::Read,
+    > = ::oclave::kernel::DeviceGlobal::new(&super::IMAGES, "steps");
     /// Device global `small`, `half[2][2]` (`kernels/first.cl`, line 16).
-    pub static SMALL: ::oclave::DeviceGlobal<
+    pub static SMALL: ::oclave::kernel::DeviceGlobal<
         [[::oclave::half::f16; 2]; 2],
-        ::oclave::host_access::ReadWrite,
-    > = ::oclave::DeviceGlobal::new(&super::IMAGES, "package/golden/first.small");
+        ::oclave::kernel::host_access::ReadWrite,
+    > = ::oclave::kernel::DeviceGlobal::new(
+        &super::IMAGES,
+        "package/golden/first.small",
+    );
     /// Specialization constant `DEPTH`, SpecId 7, -3 unless set (`kernels/first.cl`).
-    pub static DEPTH: ::oclave::SpecConstant<i16> = ::oclave::SpecConstant::new(
+    pub static DEPTH: ::oclave::kernel::SpecConstant<i16> = ::oclave::kernel::SpecConstant::new(
         "DEPTH",
         7,
     );
     /// Specialization constant `SCALE`, SpecId 8, 0.25 unless set (`kernels/first.cl`).
-    pub static SCALE: ::oclave::SpecConstant<f64> = ::oclave::SpecConstant::new(
+    pub static SCALE: ::oclave::kernel::SpecConstant<f64> = ::oclave::kernel::SpecConstant::new(
         "SCALE",
         8,
     );
@@ -293,27 +296,27 @@ pub mod first {
     ///
     /// The device must have fp64, fp16.
     pub fn everything(
-        item: impl ::oclave::KernelValue<Item>,
-        level: impl ::oclave::KernelValue<i32>,
-        color: impl ::oclave::KernelValue<u32>,
-        hidden: impl ::oclave::KernelPointerMut<f32>,
-        packed: impl ::oclave::KernelValue<Packed>,
-        wide: impl ::oclave::KernelValue<Wide>,
-        nested: impl ::oclave::KernelValue<Nested>,
-        holder: impl ::oclave::KernelPointer<Holder>,
-        flags: impl ::oclave::KernelPointerMut<u32>,
-        table: impl ::oclave::KernelPointer<::oclave::vector::Char16>,
-        scratch: impl ::oclave::KernelLocal<::oclave::vector::Double2>,
-        raw: impl ::oclave::KernelPointerMut<u8>,
-        tables: impl ::oclave::KernelPointerMut<[i32; 4]>,
-        halves: impl ::oclave::KernelPointerMut<::oclave::half::f16>,
-        h: impl ::oclave::KernelValue<::oclave::vector::Half4>,
-    ) -> ::oclave::KernelCall {
-        static KERNEL: ::oclave::Kernel = ::oclave::Kernel::new(
+        item: impl ::oclave::kernel::KernelValue<Item>,
+        level: impl ::oclave::kernel::KernelValue<i32>,
+        color: impl ::oclave::kernel::KernelValue<u32>,
+        hidden: impl ::oclave::kernel::KernelPointerMut<f32>,
+        packed: impl ::oclave::kernel::KernelValue<Packed>,
+        wide: impl ::oclave::kernel::KernelValue<Wide>,
+        nested: impl ::oclave::kernel::KernelValue<Nested>,
+        holder: impl ::oclave::kernel::KernelPointer<Holder>,
+        flags: impl ::oclave::kernel::KernelPointerMut<u32>,
+        table: impl ::oclave::kernel::KernelPointer<::oclave::vector::Char16>,
+        scratch: impl ::oclave::kernel::KernelLocal<::oclave::vector::Double2>,
+        raw: impl ::oclave::kernel::KernelPointerMut<u8>,
+        tables: impl ::oclave::kernel::KernelPointerMut<[i32; 4]>,
+        halves: impl ::oclave::kernel::KernelPointerMut<::oclave::half::f16>,
+        h: impl ::oclave::kernel::KernelValue<::oclave::vector::Half4>,
+    ) -> ::oclave::kernel::KernelCall {
+        static KERNEL: ::oclave::kernel::Kernel = ::oclave::kernel::Kernel::new(
             &super::IMAGES,
             "everything",
         );
-        ::oclave::KernelCall::new(&KERNEL)
+        ::oclave::kernel::KernelCall::new(&KERNEL)
             .value(item)
             .value(level)
             .value(color)
@@ -351,24 +354,26 @@ pub mod second {
     /// `kernel void move_current(item_t to)` (`kernels/second.cl`, line 3).
     ///
     /// The device must have fp64.
-    pub fn move_current(to: impl ::oclave::KernelValue<Item>) -> ::oclave::KernelCall {
-        static KERNEL: ::oclave::Kernel = ::oclave::Kernel::new(
+    pub fn move_current(
+        to: impl ::oclave::kernel::KernelValue<Item>,
+    ) -> ::oclave::kernel::KernelCall {
+        static KERNEL: ::oclave::kernel::Kernel = ::oclave::kernel::Kernel::new(
             &super::IMAGES,
             "move_current",
         );
-        ::oclave::KernelCall::new(&KERNEL).value(to)
+        ::oclave::kernel::KernelCall::new(&KERNEL).value(to)
     }
     /// `kernel void picture(write_only image2d_t target)` (`kernels/second.cl`, line 8).
     ///
     /// The device must have image.
     pub fn picture(
-        target: impl ::oclave::KernelImage<::oclave::images::D2>,
-    ) -> ::oclave::KernelCall {
-        static KERNEL: ::oclave::Kernel = ::oclave::Kernel::new(
+        target: impl ::oclave::images::KernelImage<::oclave::images::D2>,
+    ) -> ::oclave::kernel::KernelCall {
+        static KERNEL: ::oclave::kernel::Kernel = ::oclave::kernel::Kernel::new(
             &super::IMAGES,
             "picture",
         );
-        ::oclave::KernelCall::new(&KERNEL).write_image(target)
+        ::oclave::kernel::KernelCall::new(&KERNEL).write_image(target)
     }
 }
 /// Kernels of `kernels/third-part.clcpp`.
@@ -421,16 +426,16 @@ pub mod third_part {
     ///
     /// The device must have generic_pointer.
     pub fn classes(
-        r#where: impl ::oclave::KernelValue<Point>,
-        points: impl ::oclave::KernelPointer<Point>,
-        side: impl ::oclave::KernelValue<u8>,
-        out: impl ::oclave::KernelPointerMut<f32>,
-    ) -> ::oclave::KernelCall {
-        static KERNEL: ::oclave::Kernel = ::oclave::Kernel::new(
+        r#where: impl ::oclave::kernel::KernelValue<Point>,
+        points: impl ::oclave::kernel::KernelPointer<Point>,
+        side: impl ::oclave::kernel::KernelValue<u8>,
+        out: impl ::oclave::kernel::KernelPointerMut<f32>,
+    ) -> ::oclave::kernel::KernelCall {
+        static KERNEL: ::oclave::kernel::Kernel = ::oclave::kernel::Kernel::new(
             &super::IMAGES,
             "classes",
         );
-        ::oclave::KernelCall::new(&KERNEL)
+        ::oclave::kernel::KernelCall::new(&KERNEL)
             .value(r#where)
             .pointer(points)
             .value(side)

@@ -58,7 +58,7 @@ impl fmt::Display for DeviceKind {
 ///     println!("{} ({}), {}", device.name(), device.kind(), device.capabilities().opencl);
 /// }
 /// let device = Device::select()?; // the one that OCLAVE_DEVICE names, or the best
-/// println!("{} has fp64: {}", device.name(), device.capabilities().aspects.contains(oclave::Aspects::FP64));
+/// println!("{} has fp64: {}", device.name(), device.capabilities().aspects.contains(oclave::device::Aspects::FP64));
 /// # Ok(())
 /// # }
 /// ```
@@ -261,7 +261,8 @@ impl Device {
     ///
     /// ```no_run
     /// # fn main() -> oclave::Result<()> {
-    /// use oclave::{Context, Device, MemoryKind};
+    /// use oclave::device::MemoryKind;
+    /// use oclave::{Context, Device};
     ///
     /// let device = Device::select()?.with_memory(MemoryKind::UnifiedSvm)?;
     /// let memory = Context::new(&device)?.alloc_shared::<f32>(1000)?;

@@ -78,7 +78,7 @@ pub(crate) fn handles<T>(
             ErrorKind::Platform,
             format!("the OpenCL loader or driver claims to have {count} {what}, more than any machine has"),
         )
-        .remedy("check which library `oclave::loader_name()` and OCL_ICD_VENDORS name"));
+        .remedy("check which library `oclave::device::loader_name()` and OCL_ICD_VENDORS name"));
     }
     let mut handles = vec![std::ptr::null_mut(); count as usize];
     if handles.is_empty() {

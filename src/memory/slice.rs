@@ -16,7 +16,7 @@ use crate::driver::usm::{Allocation, Kind, Reserved};
 use crate::{Context, Device, Error, ErrorKind, Result};
 
 /// The kinds of USM, as types.
-pub mod kind {
+pub mod usm {
     /// Lives on the device; the host reaches it by copies.
     #[derive(Debug)]
     pub enum DeviceOnly {}
@@ -33,27 +33,27 @@ mod sealed {
     pub trait Sealed {
         const KIND: super::Kind;
     }
-    impl Sealed for super::kind::DeviceOnly {
+    impl Sealed for super::usm::DeviceOnly {
         const KIND: super::Kind = super::Kind::Device;
     }
-    impl Sealed for super::kind::Host {
+    impl Sealed for super::usm::Host {
         const KIND: super::Kind = super::Kind::Host;
     }
-    impl Sealed for super::kind::Shared {
+    impl Sealed for super::usm::Shared {
         const KIND: super::Kind = super::Kind::Shared;
     }
 }
 
-/// A kind of USM: [`kind::DeviceOnly`], [`kind::Host`] or [`kind::Shared`].
+/// A kind of USM: [`usm::DeviceOnly`], [`usm::Host`] or [`usm::Shared`].
 pub trait UsmKind: sealed::Sealed + 'static {}
-impl UsmKind for kind::DeviceOnly {}
-impl UsmKind for kind::Host {}
-impl UsmKind for kind::Shared {}
+impl UsmKind for usm::DeviceOnly {}
+impl UsmKind for usm::Host {}
+impl UsmKind for usm::Shared {}
 
-/// A kind of USM that the host can address: [`kind::Host`] or [`kind::Shared`].
+/// A kind of USM that the host can address: [`usm::Host`] or [`usm::Shared`].
 pub trait HostAddressable: UsmKind {}
-impl HostAddressable for kind::Host {}
-impl HostAddressable for kind::Shared {}
+impl HostAddressable for usm::Host {}
+impl HostAddressable for usm::Shared {}
 
 /// `len` elements of `T` in USM.
 ///
@@ -76,7 +76,7 @@ impl HostAddressable for kind::Shared {}
 /// # Ok(())
 /// # }
 /// ```
-pub struct UsmSlice<T, K = kind::DeviceOnly> {
+pub struct UsmSlice<T, K = usm::DeviceOnly> {
     region: Region,
     len: usize,
     ty: PhantomData<fn() -> (T, K)>,
@@ -147,7 +147,7 @@ impl<T: Pod, K: UsmKind> UsmSlice<T, K> {
     }
 }
 
-impl<T: Pod> UsmSlice<T, kind::DeviceOnly> {
+impl<T: Pod> UsmSlice<T, usm::DeviceOnly> {
     /// Device memory that a graph has while it runs.
     pub(crate) fn reserve(
         context: &Context,
