@@ -54,6 +54,7 @@ fn check_runs(beginnings: &[&str]) {
     let Some(runs) = runs else { skip!("there is no library with cl_khr_unified_svm (ci/on sets it)") };
     let mut passed = 0;
     for (_, text) in runs {
+        assert!(text.contains("\ntest result: "), "the process ended early: {text}");
         let tests = text.lines().filter_map(|line| line.strip_prefix("test "));
         for test in tests.filter(|test| beginnings.iter().any(|beginning| test.starts_with(beginning))) {
             assert!(test.ends_with("... ok"), "{text}");
