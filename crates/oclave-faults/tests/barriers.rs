@@ -92,7 +92,9 @@ fn pocl6() -> DeviceTarget {
 fn barriers_on_some_ways_become_one() {
     let mut gathered = Vec::new();
     // Loops of that one get their ends before (`loops_without_ends_get_one` of `legalize`).
-    for (name, module) in modules().into_iter().filter(|(name, _)| name != "endless.O2.spv") {
+    // The kernel of the other chooses between versions.
+    let left_out = ["endless.O2.spv", "versions.O2.spv"];
+    for (name, module) in modules().into_iter().filter(|(name, _)| !left_out.contains(&name.as_str())) {
         let before = kernels_with_tangled_barriers(&module);
         let legal = legalize_barriers(module, &pocl6()).unwrap();
         assert_eq!(legal.refused_kernels, [""; 0], "{name}");
@@ -223,6 +225,25 @@ fn interpreter_modules_of_kernels_with_plain_barriers_keep_them() {
         assert_eq!(legal.refused_kernels, [""; 0]);
         assert!(barriers(&legal.module) >= barriers(&made.module));
     }
+}
+
+/// A kernel that only chooses between two versions keeps the barriers of the version whose barriers all work-items
+/// reach together. Those of the other become one, and one version gets a barrier at its end.
+#[test]
+fn versions_of_a_kernel_keep_plain_barriers() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../oclave-image/tests/fixtures/versions.O2.spv");
+    let module = Module::from_bytes(&std::fs::read(path).unwrap()).unwrap();
+    let of = |function: &str| count(&module, function, &[Op::ControlBarrier]);
+    assert_eq!((of("checked"), of("unchecked")), (2, 2));
+    let [six, seven] =
+        [pocl6(), pocl7()].map(|target| legalize_barriers(module.clone(), &target).unwrap().module);
+    for legal in [&six, &seven] {
+        check::check(legal).unwrap();
+    }
+    // One of `checked`, two of `unchecked`, one at the end, and those that each device gets around loops and conditions.
+    // A kernel that does not only choose would have one.
+    let of = |legal: &Module| count(legal, "versions", &[Op::ControlBarrier]);
+    assert_eq!((of(&six), of(&seven)), (4 + 2, 4 + 3));
 }
 
 fn pocl7() -> DeviceTarget {

@@ -116,19 +116,28 @@ impl Lower<'_, '_> {
     /// Writes a new first block, which chooses the version.
     ///
     /// The checked version is a function of its own: what it costs does not keep compilers from calculating several
-    /// work-items of the other at once.
+    /// work-items of the other at once. In kernels with barriers, both versions are functions, so that passes against faults
+    /// of drivers find the choice.
     pub(super) fn choose(&mut self, unchecked: Unchecked) {
         let mut versions = unchecked.blocks;
         if unchecked.conditions.is_empty() {
             self.blocks = versions;
             return;
         }
-        let Some(first) = versions.first().map(|block| block.label) else { return };
-        let control = if self.waits() { FunctionControl::INLINE } else { FunctionControl::DONT_INLINE };
-        let checked = self.call_of_checked(control);
+        let end = Block { end: Some(effect(Op::Return, &[])), ..Block::new(self.output.builder.value()) };
+        let waits = self.waits();
+        let checked = std::mem::take(&mut self.blocks);
+        let control = if waits { FunctionControl::INLINE } else { FunctionControl::DONT_INLINE };
+        let checked = self.call_of(checked, "checked", control, end.label);
         self.renew_variables(&mut versions);
+        if waits {
+            let call = self.call_of(versions, "unchecked", control, end.label);
+            self.variables.clear();
+            versions = vec![call];
+        }
+        let Some(first) = versions.first().map(|block| block.label) else { return };
         let checked_label = checked.label;
-        versions.push(checked);
+        versions.extend([checked, end]);
         let label = self.output.builder.value();
         self.begin(label);
         let mut known = HashMap::new();
@@ -152,9 +161,14 @@ impl Lower<'_, '_> {
         self.blocks.append(&mut versions);
     }
 
-    /// Makes a function of the blocks so far, and gives a block that calls it.
-    fn call_of_checked(&mut self, control: FunctionControl) -> Block {
-        let mut blocks = std::mem::take(&mut self.blocks);
+    /// Makes a function of blocks, and gives a block that calls it and goes to `then`.
+    fn call_of(
+        &mut self,
+        mut blocks: Vec<Block>,
+        name: &str,
+        control: FunctionControl,
+        then: ValueId,
+    ) -> Block {
         let arguments: Vec<(TypeId, ValueId)> =
             self.arguments.into_iter().flatten().map(|argument| (argument.ty, argument.id)).collect();
         let parameters: Vec<(TypeId, ValueId)> =
@@ -164,7 +178,7 @@ impl Lower<'_, '_> {
         rename(&mut blocks, &of);
         let code = assemble(&self.variables, &blocks);
         let (void, function) = (self.output.builder.void_type(), self.output.builder.value());
-        let name = format!("{}.checked", self.output.kernel);
+        let name = format!("{}.{name}", self.output.kernel);
         self.output.builder.name(function, &name);
         self.output.add_function(function, control, void, &parameters, code);
         let mut block = Block::new(self.output.builder.value());
@@ -172,7 +186,7 @@ impl Lower<'_, '_> {
         operands.extend(arguments.iter().map(|(_, id)| id.word()));
         let result = Some((void, self.output.builder.value()));
         block.code.push(Inst { op: Op::FunctionCall, result, operands });
-        block.end = Some(effect(Op::Return, &[]));
+        block.end = Some(effect(Op::Branch, &[then.word()]));
         block
     }
 

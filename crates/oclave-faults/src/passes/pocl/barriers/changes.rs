@@ -207,6 +207,11 @@ impl Changes {
         self.behind.extend(labels(flow, behind));
     }
 
+    /// Barriers at the end of these blocks, by label.
+    pub(super) fn with_barriers_before_ends(blocks: BTreeSet<u32>) -> Self {
+        Self { before: blocks, ..Self::default() }
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.ends.is_empty() && self.entries.is_empty() && self.before.is_empty()
     }

@@ -35,6 +35,8 @@
 //! The interpreter's kernels choose by a condition which barriers come next. It is the same for
 //! all work-items of a group, and both versions are right there. So these kernels get neither form
 //! for that condition alone. One barrier made lists of kernels with barriers 17 times slower.
+//! Kernels in Rust choose likewise between a version with checks and one without. The version with
+//! checks gets one barrier, and one version gets another barrier at its end.
 //!
 //! A group of one work-item has none of these faults, except those at barriers and conditions.
 
@@ -54,9 +56,9 @@ use crate::passes::Result;
 use crate::passes::Target;
 use crate::passes::pocl::dead_ends;
 use crate::passes::pocl::one_barrier;
-use oclave_spirv::analysis::control_flow::Flow;
+use oclave_spirv::analysis::control_flow::{Block, Flow};
 use oclave_spirv::analysis::references::{is_interpreter, kernel_entry};
-use oclave_spirv::analysis::uniformity::Uniformity;
+use oclave_spirv::analysis::uniformity::{self, Uniformity};
 use oclave_spirv::transform::inline;
 use oclave_spirv::{Definitions, ExecutionMode, Module, Op};
 
@@ -98,7 +100,14 @@ pub struct LegalBarriers {
 pub(crate) fn legalize_barriers(module: Module, target: &Target) -> Result<LegalBarriers> {
     let mut refused_kernels = Vec::new();
     let mut module = dead_ends::cut(module)?;
-    let choosing = kernels_that_only_choose(&module);
+    if target.faults.has(Fault::Q14) || target.faults.has(Fault::Q15) {
+        module = versions_with_one_barrier(module, target.address_bits)?;
+    }
+    let Choosing { kernels: choosing, ends } = Choosing::new(&module);
+    if !ends.is_empty() {
+        let definitions = Definitions::new(&module);
+        module = Changes::with_barriers_before_ends(ends).apply(&definitions, target)?;
+    }
     if target.faults.has(Fault::Q15) || !choosing.is_empty() {
         module = inline::into_kernels_with_barriers(module)?;
     }
@@ -116,18 +125,98 @@ pub(crate) fn legalize_barriers(module: Module, target: &Target) -> Result<Legal
     Ok(LegalBarriers { module: changed.unwrap_or(module), refused_kernels })
 }
 
-/// The interpreter's kernels, if what they call has no barriers under conditions and in loops with
-/// several ends.
-fn kernels_that_only_choose(module: &Module) -> BTreeSet<u32> {
-    let interpreter = interpreters(module);
-    if interpreter.is_empty() {
-        return interpreter;
+/// Kernels that choose by a condition which of several functions they call, if these have no barriers under conditions
+/// and in loops with several ends.
+struct Choosing {
+    /// The interpreter's, and those with two versions.
+    kernels: BTreeSet<u32>,
+    /// Labels of the blocks that get a barrier at their end: one of the two that call versions. Without it, LLVM puts
+    /// a store with which both versions end into one block. PoCL then copies that block, and branches behind the last
+    /// barrier of a version as the first work-item does. With two, LLVM would put the barriers into one block, too.
+    ends: BTreeSet<u32>,
+}
+
+impl Choosing {
+    fn new(module: &Module) -> Self {
+        let mut choosing = Self { kernels: interpreters(module), ends: BTreeSet::new() };
+        if choosing.kernels.is_empty() && !may_have_versions(module) {
+            return choosing;
+        }
+        let flows = Flow::of_functions(module);
+        let definitions = Definitions::new(module);
+        let uniformity = Uniformity::new(&definitions, &flows);
+        if !choosing.kernels.is_empty() {
+            let mut called = flows.iter().filter(|flow| !choosing.kernels.contains(&flow.function));
+            if called.any(|flow| is_tangled(&uniformity, flow)) {
+                choosing.kernels.clear();
+            }
+        }
+        let tangled = tangled_functions(&uniformity, &flows);
+        for flow in &flows {
+            let Some(versions) = Versions::of(&uniformity, flow) else { continue };
+            if versions.functions.is_disjoint(&tangled) {
+                choosing.kernels.insert(flow.function);
+                choosing.ends.insert(versions.last);
+            }
+        }
+        choosing
     }
-    let flows = Flow::of_functions(module);
-    let definitions = Definitions::new(module);
-    let uniformity = Uniformity::new(&definitions, &flows);
-    let mut called = flows.iter().filter(|flow| !interpreter.contains(&flow.function));
-    if called.any(|flow| is_tangled(&uniformity, flow)) { BTreeSet::new() } else { interpreter }
+}
+
+/// A kernel that does nothing but call one of two functions, by a condition that is the same for all work-items of a group.
+struct Versions {
+    functions: BTreeSet<u32>,
+    /// The label of the block that calls the second.
+    last: u32,
+}
+
+impl Versions {
+    fn of(uniformity: &Uniformity<'_, '_>, flow: &Flow<'_>) -> Option<Self> {
+        let [first, a, b, join] = flow.blocks.as_slice() else { return None };
+        let does_nothing = |block: &Block<'_>| !block.barrier && block.calls.is_empty();
+        let call = |block: &Block<'_>| match (block.calls.as_slice(), block.successors.as_slice()) {
+            ([callee], [3]) if !block.barrier && uniformity.has_barriers(*callee) => Some(*callee),
+            _ => None,
+        };
+        let functions = BTreeSet::from([call(a)?, call(b)?]);
+        let chooses = does_nothing(first)
+            && does_nothing(join)
+            && uniformity.kernels().contains(&flow.function)
+            && uniformity::condition(flow, 0).is_some_and(|value| uniformity.is_uniform(flow, vec![value]));
+        chooses.then_some(Self { functions, last: b.label })
+    }
+}
+
+/// Whether some function has as many blocks and calls as a kernel with two versions.
+fn may_have_versions(module: &Module) -> bool {
+    let (mut labels, mut calls) = (0, 0);
+    module.instructions().any(|instruction| {
+        match instruction.op() {
+            Some(Op::Function) => (labels, calls) = (0, 0),
+            Some(Op::Label) => labels += 1,
+            Some(Op::FunctionCall) => calls += 1,
+            _ => {}
+        }
+        instruction.is(Op::FunctionEnd) && (labels, calls) == (4, 2)
+    })
+}
+
+/// The module with one barrier in versions of kernels whose barriers are under conditions or in loops with several ends. The
+/// kernel itself can then stay as it is.
+fn versions_with_one_barrier(module: Module, address_bits: u32) -> Result<Module> {
+    if !may_have_versions(&module) {
+        return Ok(module);
+    }
+    let changed = {
+        let flows = Flow::of_functions(&module);
+        let definitions = Definitions::new(&module);
+        let uniformity = Uniformity::new(&definitions, &flows);
+        let versions = flows.iter().filter_map(|flow| Versions::of(&uniformity, flow));
+        let versions: BTreeSet<u32> = versions.flat_map(|versions| versions.functions).collect();
+        let plans = one_barrier::candidates(&definitions, &uniformity, &flows, &versions);
+        if plans.is_empty() { None } else { Some(one_barrier::gather(&definitions, &plans, address_bits)?) }
+    };
+    Ok(changed.unwrap_or(module))
 }
 
 /// The interpreter's kernels.
@@ -155,7 +244,8 @@ fn with_one_barrier(module: Module, choosing: &BTreeSet<u32>, address_bits: u32)
         let flows = Flow::of_functions(&module);
         let definitions = Definitions::new(&module);
         let uniformity = Uniformity::new(&definitions, &flows);
-        let plans = one_barrier::candidates(&definitions, &uniformity, &flows, choosing);
+        let kernels = uniformity.kernels() - choosing;
+        let plans = one_barrier::candidates(&definitions, &uniformity, &flows, &kernels);
         if plans.is_empty() { None } else { Some(one_barrier::gather(&definitions, &plans, address_bits)?) }
     };
     Ok(changed.unwrap_or(module))

@@ -32,16 +32,15 @@ const BOTH_FENCES: u64 = 0x310;
 /// The state of a work-item that has returned.
 const END: u64 = 0xffff_ffff;
 
-/// The functions that kernels consist of, with barriers that not all compilers follow, and that can
-/// be written with one barrier. Kernels of `choosing` stay as they are.
+/// Those of some functions that have barriers that not all compilers follow, and that can be written with
+/// one barrier.
 pub(crate) fn candidates<'f, 'm>(
     definitions: &Definitions<'_>,
     uniformity: &Uniformity<'_, '_>,
     flows: &'f [Flow<'m>],
-    choosing: &BTreeSet<u32>,
+    functions: &BTreeSet<u32>,
 ) -> BTreeMap<u32, Plan<'f, 'm>> {
-    let kernels = uniformity.kernels() - choosing;
-    let is_meant = |flow: &&Flow<'_>| kernels.contains(&flow.function) && is_tangled(uniformity, flow);
+    let is_meant = |flow: &&Flow<'_>| functions.contains(&flow.function) && is_tangled(uniformity, flow);
     let plans = flows.iter().filter(is_meant);
     plans.filter_map(|flow| Some((flow.function, Plan::new(definitions, uniformity, flow)?))).collect()
 }
