@@ -135,6 +135,13 @@ impl NdRange {
     /// The check that needs no kernel: dimensions, and groups that have work-items.
     #[inline]
     pub(crate) fn check(&self) -> Result<()> {
+        match (self.local, self.offset) {
+            (None, None) => Ok(()),
+            _ => self.check_parts(),
+        }
+    }
+
+    fn check_parts(&self) -> Result<()> {
         let dimensions = self.global.dimensions();
         for (what, sizes) in [("work-group", self.local), ("offset", self.offset)] {
             if let Some(sizes) = sizes.filter(|sizes| sizes.dimensions() != dimensions) {

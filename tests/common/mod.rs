@@ -79,14 +79,19 @@ pub(crate) fn has_unified_svm() -> bool {
 /// Runs tests of this program again, in a process whose memory is of `cl_khr_unified_svm`. `types` are those that the driver shows,
 /// all if empty. `tests` are words in the names of the tests. Without the library, it does nothing and says so.
 pub(crate) fn with_unified_svm(types: &str, tests: &[&str]) {
+    check_passed(run_with_unified_svm(types, tests));
+}
+
+/// As [`with_unified_svm`]: whether the tests passed, and what they printed.
+pub(crate) fn run_with_unified_svm(types: &str, tests: &[&str]) -> Option<(bool, String)> {
     let mut variables = vec![("OCLAVE_TEST_UNIFIED_SVM", "1"), ("OCLAVE_MEMORY", "unified_svm")];
     variables.extend((!types.is_empty()).then_some(("UNIFIED_SVM_TYPES", types)));
-    with_library(&variables, tests);
+    run_with_library(&variables, tests)
 }
 
 /// As [`with_unified_svm`], where devices report OpenCL 3.1 and their memory is as usual.
 pub(crate) fn with_opencl_3_1(tests: &[&str]) {
-    with_library(&[("SHOWN_OPENCL", "3.1")], tests);
+    check_passed(run_with_library(&[("SHOWN_OPENCL", "3.1")], tests));
 }
 
 /// Whether this process is one that [`with_opencl_3_1`] started.
@@ -94,20 +99,25 @@ pub(crate) fn has_opencl_3_1() -> bool {
     std::env::var_os("SHOWN_OPENCL").is_some()
 }
 
-fn with_library(variables: &[(&str, &str)], tests: &[&str]) {
+fn run_with_library(variables: &[(&str, &str)], tests: &[&str]) -> Option<(bool, String)> {
     let Some(library) = std::env::var_os(UNIFIED_SVM_LIBRARY) else {
         println!("skipped: {UNIFIED_SVM_LIBRARY} names no library with cl_khr_unified_svm (ci/on sets it)");
-        return;
+        return None;
     };
     let mut child = std::process::Command::new(std::env::current_exe().unwrap());
     child.args(tests).args(["--show-output", "--test-threads=2"]);
     child.env("OCLAVE_OPENCL_LIBRARY", library).envs(variables.iter().copied());
     let output = child.output().unwrap();
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{variables:?}:\n{text}{errors}");
+    let [text, errors] =
+        [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
     assert!(!text.contains("running 0 tests"), "no test is called so: {tests:?}");
-    println!("{variables:?}: {}", text.lines().find(|line| line.starts_with("test result")).unwrap());
+    Some((output.status.success(), format!("{variables:?}:\n{text}{errors}")))
+}
+
+fn check_passed(run: Option<(bool, String)>) {
+    let Some((passed, text)) = run else { return };
+    assert!(passed, "{text}");
+    println!("{}", text.lines().find(|line| line.starts_with("test result")).unwrap());
 }
 
 /// That context and an in-order queue.

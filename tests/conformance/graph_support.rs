@@ -160,7 +160,8 @@ pub(crate) fn ways() -> Vec<Way> {
     for strategy in strategies {
         println!("strategy: {strategy:?}");
         ways.push(Way { queue: Queue::new(context).unwrap(), strategy });
-        if device.capabilities().out_of_order_queues {
+        // The kinds of memory differ in nothing that the order of a queue touches, and each takes a run of its own.
+        if device.capabilities().out_of_order_queues && !super::common::has_unified_svm() {
             ways.push(Way { queue: Queue::builder(context).out_of_order().build().unwrap(), strategy });
         }
     }

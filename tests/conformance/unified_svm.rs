@@ -1,31 +1,78 @@
 //! Memory of `cl_khr_unified_svm`: USV. No driver has the extension. So most of these run again in a process with a library that shows
 //! it.
 
+use std::sync::OnceLock;
+
 use oclave::command::Advice;
 use oclave::device::mask::Mask;
 use oclave::device::{MemoryKind, SvmCapabilities};
 use oclave::memory::usm;
 use oclave::native::UsmHandle;
 use oclave::record::{ObjectKind, Session};
-use oclave::{Command, Context, Device, ErrorKind, Queue, UsmSlice};
+use oclave::{Command, Context, Device, ErrorKind, Graph, Queue, UsmSlice};
 
-use super::common::{has_unified_svm, with_unified_svm};
+use super::common::{has_unified_svm, run_with_unified_svm};
 use super::kernels::{indirect, saxpy::saxpy};
 use super::support::device;
 
 /// The types of memory that the driver shows, in turns: all, and those of OpenCL 2.0 with and without mapping.
 const TYPES: [&str; 4] = ["", "fine", "coarse", "device,coarse"];
 
-/// The device, in a process where it has the extension. Elsewhere, the test runs in such processes, and there is nothing more to do.
+/// Tests of graphs that also run with it, for the first and the third of the types.
+const OF_GRAPHS: [&str; 4] = ["graph_run::", "graph_memory::", "graph_arenas::", "graph_sub::"];
+const OF_UPDATES: &str = "graph_update::";
+
+/// The device, in a process where it has the extension. Elsewhere, the test passes if it does in such processes.
 fn unified(test: &str) -> Option<Device> {
     if has_unified_svm() {
         return Some(Device::select().unwrap());
     }
-    device()?;
-    for types in TYPES {
-        with_unified_svm(types, &["--exact", &format!("unified_svm::{test}")]);
-    }
+    check_runs(&[&format!("unified_svm::{test}")]);
     None
+}
+
+/// Checks the tests whose names begin so, in the processes where the device has the extension: one for each of the types. All
+/// tests run there at once, because starting a driver and building programs takes longer than most tests.
+fn check_runs(beginnings: &[&str]) {
+    static RUNS: OnceLock<Option<Vec<(bool, String)>>> = OnceLock::new();
+    if device().is_none() {
+        return;
+    }
+    if std::env::var_os("OCLAVE_MASK").is_some() {
+        skip!("masks hide other kinds of memory; this one is tested without them");
+    }
+    let run = |(number, types): (usize, &&str)| {
+        let mut tests = vec!["unified_svm::"];
+        if number % 2 == 0 {
+            tests.extend(OF_GRAPHS.iter().chain(&[OF_UPDATES]));
+            // Where memory of graphs lies depends on no kind of memory, and these take the longest.
+            tests.extend(["--skip", "gm_rnd_001", "--skip", "gm_chn_001"]);
+        }
+        run_with_unified_svm(types, &tests)
+    };
+    let runs = RUNS.get_or_init(|| TYPES.iter().enumerate().map(run).collect());
+    let Some(runs) = runs else { skip!("there is no library with cl_khr_unified_svm (ci/on sets it)") };
+    let mut passed = 0;
+    for (_, text) in runs {
+        assert!(text.contains("\ntest result: "), "the process ended early: {text}");
+        let tests = text.lines().filter_map(|line| line.strip_prefix("test "));
+        for test in tests.filter(|test| beginnings.iter().any(|beginning| test.starts_with(beginning))) {
+            assert!(test.ends_with("... ok"), "{text}");
+            passed += 1;
+        }
+    }
+    assert!(passed > 0, "no test is called so: {beginnings:?}");
+    if let Some(line) = runs.iter().find_map(|(_, text)| skip_of(text, beginnings)) {
+        println!("{line}");
+    }
+}
+
+/// Why a single test was skipped, in the output of a process.
+fn skip_of<'t>(text: &'t str, beginnings: &[&str]) -> Option<&'t str> {
+    let is_of_others =
+        |line: &&str| !beginnings.iter().any(|test| *line == format!("---- {test} stdout ----"));
+    let mut own = text.lines().skip_while(is_of_others).skip(1).take_while(|line| !line.starts_with("---- "));
+    own.find(|line| line.starts_with("skipped: "))
 }
 
 fn queue(device: &Device) -> Queue {
@@ -66,6 +113,40 @@ fn usv_dev_002_a_device_without_it_says_what_it_has() {
     assert!(text.contains("cl_khr_unified_svm 0.9") && text.contains(&has), "{text}");
     let built = Context::builder(&[poor]).memory(MemoryKind::UnifiedSvm).build();
     assert_eq!(built.unwrap_err().kind(), ErrorKind::FeatureNotSupported);
+}
+
+#[test]
+fn usv_dev_003_contexts_of_several_devices() {
+    let Some(device) = unified("usv_dev_003_contexts_of_several_devices") else { return };
+    if !device.capabilities().partition_equally {
+        skip!("the device cannot be partitioned");
+    }
+    let parts = device.partition_equally(1).unwrap();
+    let context = Context::builder(&parts).memory(MemoryKind::UnifiedSvm).build().unwrap();
+    assert_eq!(context.devices(), parts);
+    // Of a type that all of them reach.
+    let (x, y) = (context.alloc_host::<f32>(64).unwrap(), context.alloc_shared::<f32>(64).unwrap());
+    x.write().unwrap().fill(1.0);
+    y.write().unwrap().fill(0.0);
+    let mut expected = 0.0;
+    for (part, number) in parts.iter().zip(1_u8..) {
+        let queue = Queue::builder(&context).device(part).build().unwrap();
+        let own = context.alloc_device_on::<f32>(part, 64).unwrap();
+        queue.fill(&own, f32::from(number)).unwrap();
+        queue.parallel_for(64, saxpy(2.0_f32, &x, &own)).unwrap();
+        queue.parallel_for(64, saxpy(10.0_f32, &own, &y)).unwrap();
+        let graph = Graph::from_queue(&queue);
+        graph.add(Command::parallel_for(64, saxpy(1.0_f32, &own, &y))).unwrap();
+        queue.submit_graph(&graph.finalize().unwrap()).unwrap().wait().unwrap();
+        expected += 11.0 * (f32::from(number) + 2.0);
+        assert_eq!(*y.read().unwrap(), [expected; 64]);
+        assert_eq!(queue.read(&own).unwrap(), [f32::from(number) + 2.0; 64]);
+        // What belongs to one of them is not for the others.
+        if let Some(other) = parts.iter().find(|other| *other != part) {
+            let other = Queue::builder(&context).device(other).build().unwrap();
+            assert_eq!(other.fill(&own, 0.0).unwrap_err().kind(), ErrorKind::Invalid);
+        }
+    }
 }
 
 #[test]
@@ -171,20 +252,14 @@ fn usv_mem_005_memory_from_outside_is_looked_up() {
 /// What holds of graphs, whatever the memory: runs, updates, memory of graphs, loops.
 #[test]
 fn usv_grf_001_graphs_by_every_strategy() {
-    if has_unified_svm() || device().is_none() {
-        return;
-    }
-    for types in ["", "coarse"] {
-        with_unified_svm(types, &["graph_run::", "graph_memory::", "graph_arenas::", "graph_sub::"]);
+    if !has_unified_svm() {
+        check_runs(&OF_GRAPHS);
     }
 }
 
 #[test]
 fn usv_upd_001_updates_of_graphs() {
-    if has_unified_svm() || device().is_none() {
-        return;
-    }
-    for types in ["", "coarse"] {
-        with_unified_svm(types, &["graph_update::"]);
+    if !has_unified_svm() {
+        check_runs(&[OF_UPDATES]);
     }
 }

@@ -1,6 +1,6 @@
 //! The modules of several crates, linked by the names of their symbols.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use crate::llvm::metadata::Place;
@@ -20,17 +20,17 @@ pub(crate) struct Symbol {
 pub(crate) struct Program {
     modules: Vec<Module>,
     /// Symbols that modules show to each other.
-    functions: HashMap<Rc<str>, usize>,
-    globals: HashMap<Rc<str>, usize>,
+    functions: BTreeMap<Rc<str>, usize>,
+    globals: BTreeMap<Rc<str>, usize>,
     /// The names of device globals.
-    device_globals: HashSet<Rc<str>>,
+    device_globals: BTreeSet<Rc<str>>,
 }
 
 impl Program {
     pub(crate) fn read(texts: &[Text<'_>]) -> Result<Self> {
         let modules: Vec<Module> =
             texts.iter().map(|text| parser::parse(text.name, text.ir)).collect::<Result<_>>()?;
-        let (mut functions, mut globals) = (HashMap::new(), HashMap::new());
+        let (mut functions, mut globals) = (BTreeMap::new(), BTreeMap::new());
         for (index, module) in modules.iter().enumerate() {
             for function in module.functions.values().filter(|f| !f.blocks.is_empty() && !f.is_internal) {
                 if let Some(kernel) = function.name.strip_prefix(crate::kernels::ENTRY)

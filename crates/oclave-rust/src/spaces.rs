@@ -5,7 +5,7 @@
 //! does). A class knows the kinds of memory that its pointers may point to. Functions are analysed
 //! once for each combination of classes that they are called with, and copied likewise.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use crate::llvm::tree::{
@@ -186,7 +186,7 @@ impl Classes {
 }
 
 /// The classes of a function's parameters and result, and what lies behind them.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(crate) struct Shape {
     /// Indices into `classes`. The last one is that of the result.
     values: Vec<Option<usize>>,
@@ -204,7 +204,7 @@ impl Shape {
 }
 
 /// A copy of a function.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Copy {
     pub(crate) symbol: Symbol,
     pub(crate) shape: Shape,
@@ -214,14 +214,14 @@ pub(crate) struct Copy {
 #[derive(Debug)]
 pub(crate) struct Analysis {
     classes: Classes,
-    locals: HashMap<Local, Class>,
-    globals: HashMap<Symbol, Class>,
+    locals: BTreeMap<Local, Class>,
+    globals: BTreeMap<Symbol, Class>,
     returns: Option<Class>,
     /// Block and position of calls → what is called.
-    pub(crate) calls: HashMap<(BlockIndex, usize), Copy>,
+    pub(crate) calls: BTreeMap<(BlockIndex, usize), Copy>,
     /// Block and position of calls through pointers → what may be called, and whether that is all that the
     /// pointer may point to.
-    pub(crate) indirect: HashMap<(BlockIndex, usize), (Vec<Copy>, bool)>,
+    pub(crate) indirect: BTreeMap<(BlockIndex, usize), (Vec<Copy>, bool)>,
     /// Classes and results as callers see them.
     summary: Shape,
 }
@@ -253,7 +253,7 @@ impl Analysis {
 #[derive(Debug)]
 pub(crate) struct Analyses<'p> {
     program: &'p Program,
-    done: HashMap<Copy, Rc<Analysis>>,
+    done: BTreeMap<Copy, Rc<Analysis>>,
     /// Functions that are being analysed, to find recursion.
     active: Vec<Symbol>,
 }
@@ -263,7 +263,7 @@ const DEEPEST: usize = 200;
 
 impl<'p> Analyses<'p> {
     pub(crate) fn new(program: &'p Program) -> Self {
-        Self { program, done: HashMap::new(), active: Vec::new() }
+        Self { program, done: BTreeMap::new(), active: Vec::new() }
     }
 
     /// The analysis of a kernel's function, which has no parameters.
@@ -299,8 +299,8 @@ struct Run<'a, 'p> {
     copy: &'a Copy,
     function: &'a Function,
     classes: Classes,
-    locals: HashMap<Local, Class>,
-    globals: HashMap<Symbol, Class>,
+    locals: BTreeMap<Local, Class>,
+    globals: BTreeMap<Symbol, Class>,
     returns: Option<Class>,
 }
 
@@ -311,8 +311,8 @@ impl<'a, 'p> Run<'a, 'p> {
             copy,
             function,
             classes: Classes::default(),
-            locals: HashMap::new(),
-            globals: HashMap::new(),
+            locals: BTreeMap::new(),
+            globals: BTreeMap::new(),
             returns: None,
         };
         let classes = run.instantiate(&copy.shape);
@@ -340,7 +340,7 @@ impl<'a, 'p> Run<'a, 'p> {
 
     /// The shape of values.
     fn shape(&self, values: &[Option<Class>]) -> Shape {
-        let mut numbers: HashMap<usize, usize> = HashMap::new();
+        let mut numbers: BTreeMap<usize, usize> = BTreeMap::new();
         let mut order: Vec<Class> = Vec::new();
         let mut number = |class: Class, order: &mut Vec<Class>| {
             *numbers.entry(self.classes.root(class)).or_insert_with(|| {
@@ -462,7 +462,7 @@ impl<'a, 'p> Run<'a, 'p> {
                 }
             }
         }
-        let (mut calls, mut indirect) = (HashMap::new(), HashMap::new());
+        let (mut calls, mut indirect) = (BTreeMap::new(), BTreeMap::new());
         loop {
             let before = self.classes.changes;
             for (index, block) in (0_u32..).zip(&function.blocks) {
@@ -493,7 +493,7 @@ impl<'a, 'p> Run<'a, 'p> {
 
     /// Copies of constants on the stack must not outlive the function.
     fn check_copies(&self) -> Result<()> {
-        let copied: HashSet<usize> = self
+        let copied: BTreeSet<usize> = self
             .globals
             .values()
             .filter(|class| self.classes.spaces(**class).has_copies())
@@ -504,7 +504,7 @@ impl<'a, 'p> Run<'a, 'p> {
         }
         let parameters = self.function.parameters.iter().filter_map(|(_, local)| self.locals.get(local));
         let mut pending: Vec<Class> = parameters.copied().chain(self.returns).collect();
-        let mut seen = HashSet::new();
+        let mut seen = BTreeSet::new();
         while let Some(class) = pending.pop() {
             let root = self.classes.root(class);
             if !seen.insert(root) {

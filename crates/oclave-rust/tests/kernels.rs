@@ -57,6 +57,8 @@ fn the_kernels_of_the_example() {
             let text = compiler.file(source, "k.rs", flags);
             let texts = [Text { name: "k.ll", ir: &text }, Text { name: "oclave_kernel.ll", ir: &own }];
             let compiled = compile(&texts).unwrap_or_else(|error| panic!("{flags:?}: {error}"));
+            // Caches are keyed by the words.
+            assert!(compile(&texts).unwrap().module == compiled.module, "{flags:?}: other words each time");
             let module = oclave_spirv::transform::strip::strip(&compiled.module, |_| false).unwrap();
             oclave_spirv::check::check(&module).unwrap_or_else(|error| panic!("{flags:?}: {error}"));
             assert!(may_be_generic || !has_generic_pointers(&compiled), "{flags:?}");

@@ -27,6 +27,19 @@ impl Place {
 }
 
 impl CommandKind {
+    /// Whether it is known to use no memory of graphs. That is asked of each command of each executable.
+    pub(crate) fn has_no_graph_memory(&self) -> bool {
+        match self {
+            Self::Kernel { call, .. } => call.arguments().iter().all(|argument| match argument {
+                Argument::Pointer(pointer) => {
+                    pointer.place().own_region().is_none_or(|region| region.allocation().reserved().is_none())
+                }
+                _ => true,
+            }),
+            _ => false,
+        }
+    }
+
     /// The memory of graphs that the command itself uses. Bodies and sub-graphs are left out.
     pub(crate) fn graph_memory(&self) -> impl Iterator<Item = (Reserved, &Region)> {
         let control = match self {

@@ -118,7 +118,7 @@ impl<'a> Builder<'a> {
             let command = commands.get(*node as usize).ok_or_else(|| no_node(*node))?;
             Ok((flat.origin(*node as usize), command))
         };
-        let commands = run.nodes.iter().map(command).collect::<Result<Vec<_>>>()?;
+        let commands = run.nodes.iter().map(command);
         let (step, tasks) = tasks.add(run, commands, self.source.queue, &mut self.sequence)?;
         for (node, task) in run.nodes.iter().zip(tasks) {
             self.put(

@@ -83,10 +83,10 @@ impl Tasks {
 
     /// Writes the nodes of a run, and puts what they use into the sequence. Gives the step, and for
     /// each node its task; those that do nothing have none.
-    pub(crate) fn add(
+    pub(crate) fn add<'c>(
         &mut self,
         run: &Run,
-        commands: Vec<(u32, Cow<'_, Arc<CommandKind>>)>,
+        commands: impl Iterator<Item = Result<(u32, Cow<'c, Arc<CommandKind>>)>>,
         queue: &Queue,
         sequence: &mut Sequence,
     ) -> Result<(Step, Vec<Option<u32>>)> {
@@ -98,7 +98,8 @@ impl Tasks {
         let mut is_straight = true;
         let mut tasks = Vec::with_capacity(run.nodes.len());
         let mut numbering = run.numbering();
-        for (origin, command) in commands {
+        for command in commands {
+            let (origin, command) = command?;
             let named = |error: Error| error.at(format!("node {origin}"));
             let draft = Draft::of(&program, &command, queue, &mut self.scratch).map_err(named)?;
             let place = numbering.place(draft.is_some());

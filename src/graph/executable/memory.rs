@@ -26,6 +26,9 @@ pub(super) fn allocate(
 ) -> Result<(MemoryPlan, Memory)> {
     let mut wanted = Wanted::new();
     for (node, command) in commands.iter().enumerate() {
+        if command.has_no_graph_memory() {
+            continue;
+        }
         let is_here = |key: Reserved| around.has(key) || owners.contains(&key.owner);
         if let Some((key, _)) = command.graph_memory().find(|(key, _)| !is_here(*key)) {
             return Err(not_here(key).at(format!("node {}", flat.origin(node))));

@@ -216,9 +216,10 @@ fn requirements(layout: &Layout, commands: &Commands, of_bodies: &OfBodies) -> V
             bodies.insert(*node as usize, of_bodies);
         }
     }
-    let commands = (0..layout.flat.len()).filter_map(|node| Some((node, commands.get(node)?)));
     let all: Vec<Arc<Requirement>> = commands
-        .flat_map(|(node, command)| match &**command {
+        .without_values()
+        .enumerate()
+        .flat_map(|(node, command)| match command {
             CommandKind::Control(flow) => {
                 let of_bodies = bodies.get(&node).copied().unwrap_or_default();
                 flow.own_requirement().into_iter().chain(of_bodies.iter().cloned()).collect()

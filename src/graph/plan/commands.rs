@@ -9,7 +9,6 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::memory::Memory;
-use crate::Result;
 use crate::command::{Argument, Binding, CommandKind, Follows, Parameter, Value, newest_of};
 use crate::range::NdRange;
 
@@ -37,11 +36,11 @@ impl Commands {
         commands: Vec<Arc<CommandKind>>,
         memory: Memory,
     ) -> Result<Self, (usize, crate::Error)> {
-        let new = |(at, command): (usize, Arc<CommandKind>)| {
+        let mut all = Vec::with_capacity(commands.len());
+        for (at, command) in commands.into_iter().enumerate() {
             let located = memory.locate(&command).map_err(|error| (at, error))?;
-            Ok(FlatCommand::new(command, located))
-        };
-        let all = commands.into_iter().enumerate().map(new).collect::<Result<_, _>>()?;
+            all.push(FlatCommand::new(command, located));
+        }
         Ok(Self { all, memory })
     }
 
@@ -62,21 +61,14 @@ impl Commands {
         Some(own.with_values(&own.command))
     }
 
-    /// A command for a node, with memory that is there.
-    ///
-    /// # Errors
-    /// As [`Memory::locate`].
-    pub(in crate::graph) fn locate(&self, command: &Arc<CommandKind>) -> Result<Arc<CommandKind>> {
-        // Commands that use such memory are refused when they run.
-        if self.memory.is_empty() {
-            return Ok(Arc::clone(command));
-        }
-        Ok(self.memory.locate(command)?.unwrap_or_else(|| Arc::clone(command)))
-    }
-
     /// The range of a node that is a kernel.
     pub(in crate::graph) fn range(&self, node: usize) -> Option<&NdRange> {
         self.all.get(node)?.command.range()
+    }
+
+    /// All of them, with memory that is there. Parameters need not have the values that were committed last.
+    pub(in crate::graph) fn without_values(&self) -> impl Iterator<Item = &CommandKind> {
+        self.all.iter().map(|own| &**own.located.as_ref().unwrap_or(&own.command))
     }
 
     /// All of them, with memory that is there.
@@ -117,32 +109,33 @@ impl Commands {
         self.all.get(node).map_or(&[], |own| &own.values)
     }
 
-    /// Gives a kernel the arguments and the range of another command of it. Gives the command
-    /// before if it was replaced. A command whose parameters are values is shared with the graph
-    /// from now on. Any other is changed where it is.
-    pub(in crate::graph) fn patch(&mut self, node: usize, to: &Arc<CommandKind>) -> Option<Arc<CommandKind>> {
-        if to.follows() == Follows::Values || self.is_located(node) || to.graph_memory().next().is_some() {
-            return self.replace(node, Arc::clone(to));
-        }
+    /// Gives a kernel the arguments and the range of another command of it, which is `located` with
+    /// memory that is there. Gives the command before if it was replaced. A command whose parameters
+    /// are values is shared with the graph from now on. Any other is changed where it is.
+    pub(in crate::graph) fn patch(
+        &mut self,
+        node: usize,
+        to: Arc<CommandKind>,
+        located: Option<Arc<CommandKind>>,
+    ) -> Option<Arc<CommandKind>> {
         let own = self.all.get_mut(node)?;
+        if to.follows() == Follows::Values || own.located.is_some() || located.is_some() {
+            return self.replace(node, to, located);
+        }
         own.values = Box::default();
-        Arc::make_mut(&mut own.command).patch(to);
+        Arc::make_mut(&mut own.command).patch(&to);
         None
     }
 
-    fn is_located(&self, node: usize) -> bool {
-        self.all.get(node).is_some_and(|own| own.located.is_some())
-    }
-
-    /// Puts another command in the place of one, and gives the one before.
+    /// Puts another command in the place of one, and gives the one before. It is `located` with memory
+    /// that is there.
     pub(in crate::graph) fn replace(
         &mut self,
         node: usize,
         command: Arc<CommandKind>,
+        located: Option<Arc<CommandKind>>,
     ) -> Option<Arc<CommandKind>> {
         let own = self.all.get_mut(node)?;
-        // It was located before, to be checked.
-        let located = if self.memory.is_empty() { None } else { self.memory.locate(&command).ok().flatten() };
         Some(std::mem::replace(own, FlatCommand::new(command, located)).command)
     }
 }
@@ -234,7 +227,9 @@ mod tests {
         assert_eq!(commands.shares(0, &shared), Some(Follows::Values));
         assert!(matches!(commands.values(0), [(1, _)]));
         let other = kernel(&parameter);
-        assert!(commands.patch(0, &other).is_some_and(|before| Arc::ptr_eq(&before, &shared)));
+        assert!(
+            commands.patch(0, Arc::clone(&other), None).is_some_and(|before| Arc::ptr_eq(&before, &shared))
+        );
         assert!(Arc::ptr_eq(&commands.get(0).unwrap(), &other));
     }
 }

@@ -289,10 +289,6 @@ pub(in crate::graph) struct Place {
 }
 
 impl Memory {
-    pub(in crate::graph) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     pub(in crate::graph) fn has(&self, key: Reserved) -> bool {
         self.0.contains_key(&key)
     }
@@ -344,7 +340,8 @@ impl Memory {
     /// # Errors
     /// [`Invalid`](crate::ErrorKind::Invalid) for memory that is not here.
     pub(in crate::graph) fn locate(&self, command: &CommandKind) -> Result<Option<Arc<CommandKind>>> {
-        if command.graph_memory().next().is_none() {
+        // Without memory here, commands that use some were refused, or are when they run.
+        if self.0.is_empty() || command.graph_memory().next().is_none() {
             return Ok(None);
         }
         if let CommandKind::Native(_) = command {

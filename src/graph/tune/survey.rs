@@ -41,14 +41,14 @@ impl Survey {
     /// kernels are in one program, which runs lists with jumps.
     pub(in crate::graph) fn of<'c>(
         queue: &Queue,
-        commands: impl Iterator<Item = (u32, &'c CommandKind)>,
+        commands: impl ExactSizeIterator<Item = (u32, &'c CommandKind)>,
         at_once: bool,
         has_flow: bool,
     ) -> Result<Surveyed> {
-        let form = |(origin, command): (u32, &'c CommandKind)| {
-            command.form(queue).map_err(|error| error.at(format!("node {origin}")))
-        };
-        let forms: Vec<Form<'c>> = commands.map(form).collect::<Result<_>>()?;
+        let mut forms = Vec::with_capacity(commands.len());
+        for (origin, command) in commands {
+            forms.push(command.form(queue).map_err(|error| error.at(format!("node {origin}")))?);
+        }
         let mut parts: Vec<InterpreterPart> = Vec::new();
         let mut places: HashMap<usize, usize> = HashMap::new();
         for form in &forms {

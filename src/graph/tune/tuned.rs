@@ -1,14 +1,12 @@
 //! A partition for the device with what may bring it better steps: a build in the background, a
 //! race of plans, or that it is replayed often.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::background::Build;
 use super::race::{Contender, Race};
 use super::survey::{Survey, Surveyed};
 use crate::MakeError as _;
-use crate::command::CommandKind;
 use crate::driver::event::Event;
 use crate::driver::mutable::Patches;
 use crate::driver::run::Mode;
@@ -249,13 +247,12 @@ pub(super) fn policy(queue: &Queue, options: Options) -> InterpreterPolicy {
 }
 
 fn survey(Source { flat, commands, nodes, queue, .. }: Source<'_>, at_once: bool) -> Result<Surveyed> {
-    let command = |node: &u32| {
+    let mut all = Vec::with_capacity(nodes.len());
+    for node in nodes {
         let missing = || Error::bug(format!("node {node} of {} is not there", flat.len()));
-        let command = commands.get(*node as usize).ok_or_else(missing)?;
-        Ok((flat.origin(*node as usize), command))
-    };
-    let commands: Vec<(u32, Cow<'_, Arc<CommandKind>>)> = nodes.iter().map(command).collect::<Result<_>>()?;
-    Survey::of(queue, commands.iter().map(|(origin, command)| (*origin, &***command)), at_once, false)
+        all.push((flat.origin(*node as usize), commands.get(*node as usize).ok_or_else(missing)?));
+    }
+    Survey::of(queue, all.iter().map(|(origin, command)| (*origin, &***command)), at_once, false)
 }
 
 /// How many kernels are small by their range, as far as that matters.

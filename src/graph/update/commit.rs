@@ -49,8 +49,8 @@ struct Change {
     node: usize,
     /// As it is in the graph.
     command: Arc<CommandKind>,
-    /// With memory that is there.
-    located: Arc<CommandKind>,
+    /// With memory that is there, if it uses memory of the graph.
+    located: Option<Arc<CommandKind>>,
     /// `None`: a host task, for which nothing was prepared, as submissions take it from the
     /// command.
     partition: Option<u32>,
@@ -400,47 +400,47 @@ fn check(
 ) -> Result<Option<Change>> {
     let Prepared { commands, locations, .. } = prepared;
     let current = commands.get(node).ok_or_else(|| Error::bug("the node has no command"))?;
-    let unlocated = command;
-    let command = commands.locate(&unlocated)?;
-    if Arc::ptr_eq(&current, &command) {
+    let located = commands.memory().locate(&command)?;
+    let new = located.as_ref().unwrap_or(&command);
+    if Arc::ptr_eq(&current, new) {
         return Ok(None);
     }
     let now = locations.get(node).and_then(Option::as_ref);
     let part = now.and_then(|location| prepared.part(location.partition as usize));
     let newest = part.and_then(|part| part.versions.newest());
     let location = newest.map_or(now, |(_, locations)| locations.get(node).and_then(Option::as_ref));
-    let is_patched = !part.is_some_and(|part| part.versions.must_wait()) && current.is_patched_by(&command);
+    let is_patched = !part.is_some_and(|part| part.versions.must_wait()) && current.is_patched_by(new);
     let queue = &layout.queue;
     // A rebuild prepares it again: whether that can be done is known now.
-    let rebuild = || command.step(queue).map(|_| Fit::Rebuild);
+    let rebuild = || new.step(queue).map(|_| Fit::Rebuild);
     let fit = match location.map(|location| &location.step) {
         None => Fit::Host,
         // What did nothing may be given something to do.
-        Some(Steps::Left(_)) if !NodeType::of(&command).is_updatable() => return Ok(None),
+        Some(Steps::Left(_)) if !NodeType::of(new).is_updatable() => return Ok(None),
         Some(Steps::Left(_)) => rebuild()?,
         Some(_) if part.is_some_and(|part| part.versions.must_rebuild) => rebuild()?,
-        Some(_) if is_patched && current.differs_in_arguments(&command) => Fit::Arguments,
+        Some(_) if is_patched && current.differs_in_arguments(new) => Fit::Arguments,
         Some(Steps::Task { task, .. }) => {
             let tuned = newest.map(|(tuned, _)| tuned).or(part.map(|part| &part.tuned));
             let tasks = tuned.and_then(|tuned| tuned.exec.steps.tasks.as_ref());
-            match tasks.map(|tasks| survey::fits(tasks, *task, &current, &command, queue)).transpose()? {
+            match tasks.map(|tasks| survey::fits(tasks, *task, &current, new, queue)).transpose()? {
                 Some(true) => Fit::Task(*task),
                 _ => rebuild()?,
             }
         }
         Some(Steps::One(step)) if is_patched => {
-            let size = match current.range() == command.range() {
+            let size = match current.range() == new.range() {
                 true => None,
-                false => command.work_size(queue.context(), queue.device())?,
+                false => new.work_size(queue.context(), queue.device())?,
             };
             let number = size.is_some().then_some(sizes.len());
             sizes.extend(size);
             Fit::Patch { step: *step as usize, size: number }
         }
-        Some(Steps::One(step)) => Fit::Replace { step: *step as usize, new: Box::new(command.step(queue)?) },
+        Some(Steps::One(step)) => Fit::Replace { step: *step as usize, new: Box::new(new.step(queue)?) },
     };
     let partition = location.map(|location| location.partition);
-    Ok(Some(Change { node, command: unlocated, located: command, partition, fit }))
+    Ok(Some(Change { node, command, located, partition, fit }))
 }
 
 /// Makes changes, and gives nodes the values of their parameters. It goes partition by partition, so
@@ -474,25 +474,26 @@ fn apply(
             set_values(part, own, (&mut *commands, &mut reader), locations, patches)?;
         }
         while changes.as_slice().first().is_some_and(|change| change.partition == partition) {
-            let Some(Change { node, command: unlocated, located: command, fit, .. }) = changes.next() else {
+            let Some(Change { node, command: unlocated, located, fit, .. }) = changes.next() else {
                 break;
             };
+            let command = located.as_ref().unwrap_or(&unlocated);
             let now = commands.get(node);
             let now = now.ok_or_else(|| Error::bug(format!("node {node} to update has no command")))?;
             let is_patch = match &fit {
                 Fit::Arguments | Fit::Patch { .. } => true,
-                Fit::Task(_) => now.differs_in_arguments(&command),
+                Fit::Task(_) => now.differs_in_arguments(command),
                 Fit::Host | Fit::Rebuild | Fit::Replace { .. } => false,
             };
             if let Some(part) = &mut part {
-                part.change((node, &now, &command), (fit, &sizes), &layout.queue, locations, patches)?;
+                part.change((node, &now, command), (fit, &sizes), &layout.queue, locations, patches)?;
             }
             if !is_patch {
                 buffers |= !command.requirements().is_empty() || !now.requirements().is_empty();
             }
             before.extend(match is_patch {
-                true => commands.patch(node, &unlocated),
-                false => commands.replace(node, unlocated),
+                true => commands.patch(node, unlocated, located),
+                false => commands.replace(node, unlocated, located),
             });
         }
         if let Some(part) = part.filter(|_| !patches.is_empty()) {

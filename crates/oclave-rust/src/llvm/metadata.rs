@@ -1,6 +1,6 @@
 //! The metadata of places: `!DILocation` and what it refers to. All other metadata is dropped.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 /// A place in a source.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub(crate) struct Node {
 /// Nodes by number.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Metadata {
-    nodes: HashMap<u32, Node>,
+    nodes: BTreeMap<u32, Node>,
 }
 
 /// Chains of scopes and inlined calls end after so many steps.

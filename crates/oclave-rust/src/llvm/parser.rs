@@ -4,7 +4,7 @@
 //! rustc can be read. An unknown instruction is kept by its name: it is an error if a kernel
 //! reaches it.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::lexer::{Lexer, Token, double_bits, half_bits, integer};
@@ -27,8 +27,8 @@ pub(crate) fn parse(name: &str, text: &str) -> Result<Module> {
 }
 
 /// The types with names, which may be used before they are defined.
-fn named_types(name: &str, text: &str) -> HashMap<String, Type> {
-    let mut types = HashMap::new();
+fn named_types(name: &str, text: &str) -> BTreeMap<String, Type> {
+    let mut types = BTreeMap::new();
     let mut waiting: Vec<&str> =
         text.lines().filter(|line| line.starts_with('%') && line.contains(" = type ")).collect();
     for _ in 0..DEEPEST {
@@ -54,12 +54,12 @@ struct Parser<'t> {
     token: Token<'t>,
     line: u32,
     previous: u32,
-    types: HashMap<String, Type>,
+    types: BTreeMap<String, Type>,
     module: Module,
     depth: u32,
     // Of the function that is being read.
-    locals: HashMap<String, Local>,
-    blocks: HashMap<String, BlockIndex>,
+    locals: BTreeMap<String, Local>,
+    blocks: BTreeMap<String, BlockIndex>,
     next_local: u32,
     next_block: u32,
     /// The number of the next value or block without a name.
@@ -78,11 +78,11 @@ impl<'t> Parser<'t> {
             token,
             line,
             previous: 0,
-            types: HashMap::new(),
+            types: BTreeMap::new(),
             module: Module::default(),
             depth: 0,
-            locals: HashMap::new(),
-            blocks: HashMap::new(),
+            locals: BTreeMap::new(),
+            blocks: BTreeMap::new(),
             next_local: 0,
             next_block: 0,
             unnamed: 0,
@@ -675,7 +675,7 @@ impl<'t> Parser<'t> {
 
     /// The blocks of a function, behind its `{`.
     fn body(&mut self) -> Parsed<Vec<Block>> {
-        let mut defined: HashMap<BlockIndex, Block> = HashMap::new();
+        let mut defined: BTreeMap<BlockIndex, Block> = BTreeMap::new();
         let mut current: Option<(BlockIndex, Block)> = None;
         let mut entry = None;
         loop {

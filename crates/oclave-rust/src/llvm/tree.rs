@@ -1,6 +1,6 @@
 //! A module of LLVM IR. Only what has a meaning on devices is kept; hints are dropped when it is read.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::rc::Rc;
 
@@ -364,7 +364,7 @@ pub(crate) struct Global {
 /// A module.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Module {
-    pub(crate) functions: HashMap<Rc<str>, Rc<Function>>,
-    pub(crate) globals: HashMap<Rc<str>, Rc<Global>>,
+    pub(crate) functions: BTreeMap<Rc<str>, Rc<Function>>,
+    pub(crate) globals: BTreeMap<Rc<str>, Rc<Global>>,
     pub(crate) metadata: Metadata,
 }

@@ -3,7 +3,7 @@
 //! rustc calculates addresses before loops. Compilers for CPUs keep each of them in memory for every work-item while it
 //! waits at a barrier. So blocks calculate the addresses that they use once more, from less values.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use oclave_spirv::{Op, ValueId};
 
@@ -16,14 +16,14 @@ const DEPTH: u32 = 8;
 impl Lower<'_, '_> {
     /// Lets each block calculate its addresses itself.
     pub(super) fn with_own_addresses(&mut self, mut blocks: Vec<Block>) -> Vec<Block> {
-        let mut defined: HashMap<u32, (usize, Inst)> = HashMap::new();
+        let mut defined: BTreeMap<u32, (usize, Inst)> = BTreeMap::new();
         for (at, block) in blocks.iter().enumerate() {
             for inst in &block.code {
                 defined.extend(inst.result.map(|(_, id)| (id.word(), (at, inst.clone()))));
             }
         }
         for (at, block) in blocks.iter_mut().enumerate() {
-            let mut copies = Copies { defined: &defined, block: at, new: HashMap::new(), code: Vec::new() };
+            let mut copies = Copies { defined: &defined, block: at, new: BTreeMap::new(), code: Vec::new() };
             let Block { code, end, .. } = block;
             for inst in code.iter_mut().chain(end) {
                 for place in ids(inst.op, inst.operands.len()) {
@@ -80,8 +80,8 @@ impl Lower<'_, '_> {
 
 /// What one block calculates again.
 struct Copies<'d> {
-    defined: &'d HashMap<u32, (usize, Inst)>,
+    defined: &'d BTreeMap<u32, (usize, Inst)>,
     block: usize,
-    new: HashMap<u32, u32>,
+    new: BTreeMap<u32, u32>,
     code: Vec<Inst>,
 }

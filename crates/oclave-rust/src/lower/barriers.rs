@@ -11,7 +11,7 @@
 //!
 //! Values whose calculation a panic skips go through variables, which drivers make values again.
 
-use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use oclave_spirv::{Op, StorageClass, TypeId, ValueId};
 
@@ -48,7 +48,7 @@ struct Signals {
 const MOST: usize = 64;
 
 /// The first block of a loop, and all.
-type Loop = (usize, HashSet<usize>);
+type Loop = (usize, BTreeSet<usize>);
 
 /// Where work-items get to from a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -139,12 +139,12 @@ impl Lower<'_, '_> {
     }
 
     /// Blocks from which the kernel may end without a panic.
-    pub(super) fn living(&self) -> HashSet<usize> {
+    pub(super) fn living(&self) -> BTreeSet<usize> {
         let (_, edges) = self.edges();
         let is_end = |at: usize, block: &Block| {
             block.end.as_ref().is_some_and(|end| end.op == Op::Return) && !self.panic_exits.contains(&at)
         };
-        let mut lives: HashSet<usize> = self
+        let mut lives: BTreeSet<usize> = self
             .blocks
             .iter()
             .enumerate()
@@ -179,7 +179,7 @@ impl Lower<'_, '_> {
                 }
             }
         }
-        let copied: HashSet<u32> = blocks.iter().map(|block| block.label.word()).collect();
+        let copied: BTreeSet<u32> = blocks.iter().map(|block| block.label.word()).collect();
         for phi in blocks.iter_mut().flat_map(|block| &mut block.phis) {
             let pairs = phi.operands.chunks_exact(2).filter(
                 |pair| matches!(pair, [_, label] if copied.contains(label) || *label == before_label),
@@ -201,8 +201,8 @@ impl Lower<'_, '_> {
     }
 
     /// Gives all that blocks define new ids. Also gives these, by the old ones.
-    pub(super) fn copies(&mut self, mut blocks: Vec<Block>) -> (Vec<Block>, HashMap<u32, ValueId>) {
-        let mut new: HashMap<u32, ValueId> = HashMap::new();
+    pub(super) fn copies(&mut self, mut blocks: Vec<Block>) -> (Vec<Block>, BTreeMap<u32, ValueId>) {
+        let mut new: BTreeMap<u32, ValueId> = BTreeMap::new();
         for block in &blocks {
             let results = block.phis.iter().chain(&block.code).filter_map(|inst| inst.result);
             for id in results.map(|(_, id)| id).chain([block.label]) {
@@ -300,7 +300,7 @@ impl Lower<'_, '_> {
                     && matches!(&block.end, Some(end) if end.op == Op::BranchConditional && end.operands.get(1) == Some(&signals.done.word()))
             };
             let (_, edges) = self.edges();
-            let waits: HashSet<usize> = self
+            let waits: BTreeSet<usize> = self
                 .blocks
                 .iter()
                 .enumerate()
@@ -337,7 +337,7 @@ impl Lower<'_, '_> {
             let loops = if self.panic_exits.is_empty() { Vec::new() } else { loops(&edges) };
             for &exit in &self.panic_exits {
                 // From where the panic comes, others go on.
-                let (mut from, mut seen, mut goals) = (vec![exit], HashSet::new(), BTreeSet::new());
+                let (mut from, mut seen, mut goals) = (vec![exit], BTreeSet::new(), BTreeSet::new());
                 let mut origins = Vec::new();
                 while let Some(at) = from.pop() {
                     let before =
@@ -372,12 +372,12 @@ impl Lower<'_, '_> {
     }
 
     /// A block before a loop, through which all ways into the loop lead.
-    fn preheader(&mut self, header: usize, body: &HashSet<usize>) -> usize {
+    fn preheader(&mut self, header: usize, body: &BTreeSet<usize>) -> usize {
         let label = self.output.builder.value();
         let mut new = Block::new(label);
         let Some(old) = self.blocks.get(header).map(|block| block.label.word()) else { return header };
         new.end = Some(effect(Op::Branch, &[old]));
-        let mut inside = HashSet::new();
+        let mut inside = BTreeSet::new();
         for (at, block) in self.blocks.iter_mut().enumerate() {
             if body.contains(&at) {
                 inside.insert(block.label.word());
@@ -406,8 +406,8 @@ impl Lower<'_, '_> {
     }
 
     /// The places of blocks by label, and for each block those that it leads to.
-    pub(super) fn edges(&self) -> (HashMap<u32, usize>, Vec<Vec<usize>>) {
-        let index: HashMap<u32, usize> =
+    pub(super) fn edges(&self) -> (BTreeMap<u32, usize>, Vec<Vec<usize>>) {
+        let index: BTreeMap<u32, usize> =
             self.blocks.iter().enumerate().map(|(at, block)| (block.label.word(), at)).collect();
         let to =
             |block: &Block| targets(block).iter().filter_map(|label| index.get(label).copied()).collect();
@@ -418,14 +418,14 @@ impl Lower<'_, '_> {
     /// Puts values into variables that are used where a meeting may lie between.
     fn demote(&mut self, starts: &[usize]) {
         let (index, edges) = self.edges();
-        let mut defined: HashMap<u32, (usize, TypeId)> = HashMap::new();
+        let mut defined: BTreeMap<u32, (usize, TypeId)> = BTreeMap::new();
         for (at, block) in self.blocks.iter().enumerate() {
             for (ty, id) in block.phis.iter().chain(&block.code).filter_map(|inst| inst.result) {
                 defined.insert(id.word(), (at, ty));
             }
         }
         // Value → the blocks other than its own that use it.
-        let mut used: HashMap<u32, HashSet<usize>> = HashMap::new();
+        let mut used: BTreeMap<u32, BTreeSet<usize>> = BTreeMap::new();
         let mut note = |id: u32, at: usize| {
             if defined.get(&id).is_some_and(|(own, _)| *own != at) {
                 used.entry(id).or_default().insert(at);
@@ -445,7 +445,7 @@ impl Lower<'_, '_> {
                 }
             }
         }
-        let mut without: HashMap<usize, HashSet<usize>> = HashMap::new();
+        let mut without: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
         let mut demoted: Vec<(u32, usize, TypeId)> = Vec::new();
         for (id, places) in &used {
             let Some(&(own, ty)) = defined.get(id) else { continue };
@@ -467,8 +467,8 @@ impl Lower<'_, '_> {
         id: u32,
         own: usize,
         ty: TypeId,
-        places: &HashSet<usize>,
-        index: &HashMap<u32, usize>,
+        places: &BTreeSet<usize>,
+        index: &BTreeMap<u32, usize>,
     ) {
         let (bool, byte) = (self.bool(), self.int(8));
         let is_bool = ty == bool;
@@ -532,9 +532,9 @@ impl Lower<'_, '_> {
 
     /// Puts blocks behind those that dominate them.
     fn sort_blocks(&mut self) {
-        let index: HashMap<u32, usize> =
+        let index: BTreeMap<u32, usize> =
             self.blocks.iter().enumerate().map(|(at, block)| (block.label.word(), at)).collect();
-        let (mut order, mut seen) = (Vec::new(), HashSet::from([0]));
+        let (mut order, mut seen) = (Vec::new(), BTreeSet::from([0]));
         let mut open: Vec<(usize, Vec<u32>)> =
             self.blocks.first().map(|first| (0, targets(first))).into_iter().collect();
         while let Some((at, next)) = open.last_mut() {
@@ -558,9 +558,9 @@ impl Lower<'_, '_> {
 }
 
 /// The blocks that can be reached from the begin or from one of some blocks without a block.
-fn reachable(edges: &[Vec<usize>], starts: &[usize], without: usize) -> HashSet<usize> {
+fn reachable(edges: &[Vec<usize>], starts: &[usize], without: usize) -> BTreeSet<usize> {
     let mut open: VecDeque<usize> = std::iter::once(0).chain(starts.iter().copied()).collect();
-    let mut seen = HashSet::new();
+    let mut seen = BTreeSet::new();
     while let Some(at) = open.pop_front() {
         if at != without && seen.insert(at) {
             open.extend(edges.get(at).into_iter().flatten());
@@ -570,8 +570,8 @@ fn reachable(edges: &[Vec<usize>], starts: &[usize], without: usize) -> HashSet<
 }
 
 /// A block and those that can be reached from it.
-pub(super) fn reachable_from(edges: &[Vec<usize>], start: usize) -> HashSet<usize> {
-    let (mut open, mut seen) = (vec![start], HashSet::new());
+pub(super) fn reachable_from(edges: &[Vec<usize>], start: usize) -> BTreeSet<usize> {
+    let (mut open, mut seen) = (vec![start], BTreeSet::new());
     while let Some(at) = open.pop() {
         if seen.insert(at) {
             open.extend(edges.get(at).into_iter().flatten());
@@ -595,7 +595,7 @@ fn loops(edges: &[Vec<usize>]) -> Vec<Loop> {
         if open.is_empty() {
             continue;
         }
-        let mut body = HashSet::from([header]);
+        let mut body = BTreeSet::from([header]);
         while let Some(at) = open.pop() {
             if body.insert(at) {
                 open.extend(before.get(at).into_iter().flatten());
@@ -610,7 +610,7 @@ fn loops(edges: &[Vec<usize>]) -> Vec<Loop> {
 /// would make it one that compilers for CPUs cannot take.
 fn entered_loop(loops: &[Loop], origins: &[usize], wait: usize) -> Option<Loop> {
     let is_entered =
-        |body: &HashSet<usize>| body.contains(&wait) && !origins.iter().all(|origin| body.contains(origin));
+        |body: &BTreeSet<usize>| body.contains(&wait) && !origins.iter().all(|origin| body.contains(origin));
     loops.iter().filter(|(_, body)| is_entered(body)).max_by_key(|(_, body)| body.len()).cloned()
 }
 
@@ -625,7 +625,7 @@ fn store(to: ValueId, value: ValueId) -> Inst {
 /// The first block behind some that decides which barrier work-items get to.
 fn first_deciding(
     edges: &[Vec<usize>],
-    waits: &HashSet<usize>,
+    waits: &BTreeSet<usize>,
     next: &[BTreeSet<Next>],
     origins: &[usize],
 ) -> Option<usize> {
@@ -634,7 +634,7 @@ fn first_deciding(
         false => next.get(to).cloned().unwrap_or_default(),
     };
     let mut open: VecDeque<usize> = origins.iter().copied().collect();
-    let mut seen = HashSet::new();
+    let mut seen = BTreeSet::new();
     while let Some(at) = open.pop_front() {
         if waits.contains(&at) || !seen.insert(at) {
             continue;

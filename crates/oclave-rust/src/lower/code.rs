@@ -1,6 +1,6 @@
 //! The blocks of a function while it is lowered.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use oclave_spirv::{Code, Op, TypeId, ValueId, is_pure};
 
@@ -75,7 +75,7 @@ pub(super) fn effect(op: Op, operands: &[u32]) -> Inst {
 }
 
 /// Replaces ids that operands use.
-pub(super) fn rename(blocks: &mut [Block], of: &HashMap<u32, ValueId>) {
+pub(super) fn rename(blocks: &mut [Block], of: &BTreeMap<u32, ValueId>) {
     for block in blocks {
         for inst in block.phis.iter_mut().chain(&mut block.code).chain(&mut block.end) {
             for place in ids(inst.op, inst.operands.len()) {
@@ -126,9 +126,9 @@ pub(super) fn assemble(variables: &[Inst], blocks: &[Block]) -> Code {
 }
 
 /// How often ids are used by what stays. A literal that looks like an id counts as a use of it.
-fn used(blocks: &[Block]) -> HashMap<u32, u32> {
-    let mut used: HashMap<u32, u32> = HashMap::new();
-    let mut removable: HashMap<u32, &Inst> = HashMap::new();
+fn used(blocks: &[Block]) -> BTreeMap<u32, u32> {
+    let mut used: BTreeMap<u32, u32> = BTreeMap::new();
+    let mut removable: BTreeMap<u32, &Inst> = BTreeMap::new();
     let all = || blocks.iter().flat_map(|block| block.phis.iter().chain(&block.code).chain(&block.end));
     for inst in all() {
         for &operand in &inst.operands {
@@ -140,7 +140,7 @@ fn used(blocks: &[Block]) -> HashMap<u32, u32> {
             removable.insert(id.word(), inst);
         }
     }
-    let is_unused = |used: &HashMap<u32, u32>, id: &u32| used.get(id).is_none_or(|count| *count == 0);
+    let is_unused = |used: &BTreeMap<u32, u32>, id: &u32| used.get(id).is_none_or(|count| *count == 0);
     let mut pending: Vec<u32> = removable.keys().copied().filter(|id| is_unused(&used, id)).collect();
     while let Some(id) = pending.pop() {
         let Some(inst) = removable.remove(&id) else { continue };

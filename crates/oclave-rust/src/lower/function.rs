@@ -1,6 +1,6 @@
 //! One copy of a function.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use oclave_spirv::{Code, Op, TypeId, ValueId};
@@ -80,21 +80,21 @@ pub(super) struct Lower<'a, 'p> {
     pub(super) analysis: Rc<Analysis>,
     /// The parameters of a kernel; `None` for other functions.
     pub(super) arguments: Option<&'a [Argument]>,
-    pub(super) values: HashMap<Local, Rc<[ValueId]>>,
+    pub(super) values: BTreeMap<Local, Rc<[ValueId]>>,
     pub(super) variables: Vec<Inst>,
     pub(super) blocks: Vec<Block>,
     /// Blocks that end because of a panic.
-    pub(super) panic_exits: HashSet<usize>,
+    pub(super) panic_exits: BTreeSet<usize>,
     /// The block that is being written.
     current: usize,
-    labels: HashMap<BlockIndex, ValueId>,
+    labels: BTreeMap<BlockIndex, ValueId>,
     /// The block of SPIR-V with which a block of LLVM ends.
-    exits: HashMap<BlockIndex, usize>,
+    exits: BTreeMap<BlockIndex, usize>,
     pending: Vec<Pending>,
     /// A pointer to bytes → the same pointer as it was before the cast.
-    typed: HashMap<ValueId, (ValueId, TypeId)>,
+    typed: BTreeMap<ValueId, (ValueId, TypeId)>,
     /// Constants that were copied to the stack.
-    copies: HashMap<Symbol, ValueId>,
+    copies: BTreeMap<Symbol, ValueId>,
     /// The address of the kernel's note of a panic.
     note: Option<ValueId>,
     /// What is written at the begin of the first block.
@@ -115,16 +115,16 @@ impl<'a, 'p> Lower<'a, 'p> {
             function,
             analysis,
             arguments,
-            values: HashMap::new(),
+            values: BTreeMap::new(),
             variables: Vec::new(),
             blocks: Vec::new(),
-            panic_exits: HashSet::new(),
+            panic_exits: BTreeSet::new(),
             current: 0,
-            labels: HashMap::new(),
-            exits: HashMap::new(),
+            labels: BTreeMap::new(),
+            exits: BTreeMap::new(),
             pending: Vec::new(),
-            typed: HashMap::new(),
-            copies: HashMap::new(),
+            typed: BTreeMap::new(),
+            copies: BTreeMap::new(),
             note: None,
             prologue: Vec::new(),
         }
@@ -881,10 +881,10 @@ impl<'a, 'p> Lower<'a, 'p> {
 
     /// Writes the operands of phis, each at the end of the block that it comes from.
     fn phis(&mut self, order: &[BlockIndex]) -> Lowering<()> {
-        let reached: HashSet<BlockIndex> = order.iter().copied().collect();
+        let reached: BTreeSet<BlockIndex> = order.iter().copied().collect();
         for pending in std::mem::take(&mut self.pending) {
             let target = self.blocks.get(pending.block).map(|block| block.label.word());
-            let mut seen = HashSet::new();
+            let mut seen = BTreeSet::new();
             for (operand, from) in &pending.incoming {
                 // Several edges of a switch are one in SPIR-V.
                 if !reached.contains(from) || !seen.insert(*from) {
@@ -1196,7 +1196,7 @@ fn order(function: &Function) -> Vec<BlockIndex> {
         instructions.last().map(|last| last.kind.successors()).unwrap_or_default()
     };
     let mut order = Vec::new();
-    let mut seen = HashSet::from([BlockIndex(0)]);
+    let mut seen = BTreeSet::from([BlockIndex(0)]);
     let mut stack = vec![(BlockIndex(0), successors(BlockIndex(0)), 0)];
     while let Some((index, next, at)) = stack.last_mut() {
         // From the last to the first, so that the first comes first in the reverse.

@@ -19,7 +19,7 @@ mod ranges;
 mod types;
 mod versions;
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use oclave_spirv::{
@@ -75,13 +75,13 @@ struct Output<'p> {
     variables: Surroundings<'p>,
     analyses: Analyses<'p>,
     builder: Builder,
-    emitted: HashMap<Copy, Emitted>,
+    emitted: BTreeMap<Copy, Emitted>,
     /// Variables of constants, and the type of what they hold.
-    constants: HashMap<Symbol, (ValueId, TypeId)>,
+    constants: BTreeMap<Symbol, (ValueId, TypeId)>,
     /// Struct types by what they describe.
     structs: Vec<(TypeDescription, TypeId)>,
     /// Functions of this crate's own, by name.
-    helpers: HashMap<String, ValueId>,
+    helpers: BTreeMap<String, ValueId>,
     panics: Panics,
     /// The name of the kernel that is being lowered.
     kernel: String,
@@ -90,7 +90,7 @@ struct Output<'p> {
     /// Functions of other languages.
     foreign: &'p [ForeignFunction],
     /// Functions whose addresses are taken, by number. Calls through pointers compare these.
-    functions: HashMap<Symbol, u64>,
+    functions: BTreeMap<Symbol, u64>,
     /// Those in Rust that other languages call.
     exported: Vec<String>,
 }
@@ -110,15 +110,15 @@ pub(crate) fn lower(program: &Program, kernels: &[Kernel], variables: Surroundin
         variables,
         analyses: Analyses::new(program),
         builder: Builder::kernel(Version::V1_0),
-        emitted: HashMap::new(),
-        constants: HashMap::new(),
+        emitted: BTreeMap::new(),
+        constants: BTreeMap::new(),
         structs: Vec::new(),
-        helpers: HashMap::new(),
+        helpers: BTreeMap::new(),
         panics: Panics::default(),
         kernel: String::new(),
         group: None,
         foreign: variables.foreign,
-        functions: HashMap::new(),
+        functions: BTreeMap::new(),
         exported: Vec::new(),
     };
     output.builder.opencl_std();

@@ -3,7 +3,7 @@
 //! Bounds are numbers, arguments of the kernel, sizes of the range, and sums and products of these. A bound of a value
 //! holds at a place: behind a branch that compares the value, it is closer. Values are counted without sign.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use oclave_spirv::analysis::control_flow::Tree;
@@ -14,7 +14,7 @@ use super::function::mask;
 use super::library;
 
 /// A number that is known when the kernel starts, the same in all work-items of a work-group.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Known {
     Number(u64),
     /// An argument of the kernel, whose type is an integer.
@@ -163,15 +163,15 @@ pub(super) struct Ranges<'b> {
     builder: &'b Builder,
     blocks: &'b [Block],
     /// Arguments that are integers, and their types.
-    arguments: HashMap<u32, (ValueId, TypeId)>,
+    arguments: BTreeMap<u32, (ValueId, TypeId)>,
     /// The size of work-groups that the kernel demands.
     group: Option<[u32; 3]>,
-    defined: HashMap<u32, (usize, &'b Inst)>,
-    index: HashMap<u32, usize>,
+    defined: BTreeMap<u32, (usize, &'b Inst)>,
+    index: BTreeMap<u32, usize>,
     tree: Tree,
     before: Vec<Vec<usize>>,
-    facts: HashMap<usize, Rc<[Fact]>>,
-    visited: HashSet<u32>,
+    facts: BTreeMap<usize, Rc<[Fact]>>,
+    visited: BTreeSet<u32>,
     /// Whether sums may be assumed to be less than their type holds. Each assumption is a condition.
     may_assume: bool,
     conditions: Vec<AtMost>,
@@ -182,9 +182,9 @@ impl<'b> Ranges<'b> {
     pub(super) fn new(
         builder: &'b Builder,
         blocks: &'b [Block],
-        arguments: HashMap<u32, (ValueId, TypeId)>,
+        arguments: BTreeMap<u32, (ValueId, TypeId)>,
         group: Option<[u32; 3]>,
-        (index, after): (HashMap<u32, usize>, &[Vec<usize>]),
+        (index, after): (BTreeMap<u32, usize>, &[Vec<usize>]),
     ) -> Self {
         let mut before = vec![Vec::new(); blocks.len()];
         for (from, after) in after.iter().enumerate() {
@@ -194,7 +194,7 @@ impl<'b> Ranges<'b> {
                 }
             }
         }
-        let mut defined = HashMap::new();
+        let mut defined = BTreeMap::new();
         for (at, block) in blocks.iter().enumerate() {
             for inst in block.phis.iter().chain(&block.code) {
                 defined.extend(inst.result.map(|(_, id)| (id.word(), (at, inst))));
@@ -209,8 +209,8 @@ impl<'b> Ranges<'b> {
             index,
             tree: Tree::new(after, 0),
             before,
-            facts: HashMap::new(),
-            visited: HashSet::new(),
+            facts: BTreeMap::new(),
+            visited: BTreeSet::new(),
             may_assume: false,
             conditions: Vec::new(),
             steps: 0,

@@ -4,7 +4,7 @@
 //! each panic goes on to a barrier. So a kernel asks once, when it starts, whether none of its checks can fail in this launch.
 //! The lengths of its slices, its other arguments, and the range tell it. Then it runs a copy without checks.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 use oclave_spirv::{FunctionControl, Op, TypeId, ValueId};
 
@@ -49,7 +49,7 @@ impl Lower<'_, '_> {
         );
         let mut conditions: Vec<AtMost> = Vec::new();
         // Block → where it goes if its check passes.
-        let mut passed: HashMap<usize, u32> = HashMap::new();
+        let mut passed: BTreeMap<usize, u32> = BTreeMap::new();
         for (at, block) in self.blocks.iter().enumerate().filter(|(at, _)| lives.contains(at)) {
             let to = edges.get(at)?;
             let is_safe =
@@ -66,7 +66,7 @@ impl Lower<'_, '_> {
             conditions.extend(more);
             passed.insert(at, if is_yes { *yes } else { *no });
         }
-        let mut seen = HashSet::new();
+        let mut seen = BTreeSet::new();
         conditions.retain(|condition| seen.insert(condition.clone()));
         if conditions.len() > MOST_CONDITIONS {
             return None;
@@ -80,17 +80,17 @@ impl Lower<'_, '_> {
     }
 
     /// The blocks that are reached if checks pass.
-    fn without(&self, passed: &HashMap<usize, u32>) -> Vec<Block> {
+    fn without(&self, passed: &BTreeMap<usize, u32>) -> Vec<Block> {
         let mut blocks = self.blocks.clone();
         for (at, label) in passed {
             if let Some(block) = blocks.get_mut(*at) {
                 block.end = Some(effect(Op::Branch, &[*label]));
             }
         }
-        let index: HashMap<u32, usize> =
+        let index: BTreeMap<u32, usize> =
             blocks.iter().enumerate().map(|(at, block)| (block.label.word(), at)).collect();
-        let (mut open, mut reached) = (vec![0], HashSet::new());
-        let mut edges: HashSet<(u32, u32)> = HashSet::new();
+        let (mut open, mut reached) = (vec![0], BTreeSet::new());
+        let mut edges: BTreeSet<(u32, u32)> = BTreeSet::new();
         while let Some(at) = open.pop() {
             let Some(block) = blocks.get(at).filter(|_| reached.insert(at)) else { continue };
             for target in targets(block) {
@@ -140,7 +140,7 @@ impl Lower<'_, '_> {
         versions.extend([checked, end]);
         let label = self.output.builder.value();
         self.begin(label);
-        let mut known = HashMap::new();
+        let mut known = BTreeMap::new();
         let mut all = Vec::new();
         for (a, b) in unchecked.conditions {
             let a = self.known(&a, &mut known, &mut all);
@@ -173,7 +173,7 @@ impl Lower<'_, '_> {
             self.arguments.into_iter().flatten().map(|argument| (argument.ty, argument.id)).collect();
         let parameters: Vec<(TypeId, ValueId)> =
             arguments.iter().map(|(ty, _)| (*ty, self.output.builder.value())).collect();
-        let of: HashMap<u32, ValueId> =
+        let of: BTreeMap<u32, ValueId> =
             arguments.iter().zip(&parameters).map(|((_, old), (_, new))| (old.word(), *new)).collect();
         rename(&mut blocks, &of);
         let code = assemble(&self.variables, &blocks);
@@ -199,7 +199,7 @@ impl Lower<'_, '_> {
 
     /// Gives the variables of the function new ids, since another function has the old ones.
     fn renew_variables(&mut self, blocks: &mut [Block]) {
-        let mut of = HashMap::new();
+        let mut of = BTreeMap::new();
         for (_, id) in self.variables.iter_mut().filter_map(|variable| variable.result.as_mut()) {
             let new = self.output.builder.value_like(*id);
             of.insert(id.word(), new);
@@ -217,7 +217,7 @@ impl Lower<'_, '_> {
     fn known(
         &mut self,
         bound: &Bound,
-        known: &mut HashMap<Bound, ValueId>,
+        known: &mut BTreeMap<Bound, ValueId>,
         checks: &mut Vec<ValueId>,
     ) -> ValueId {
         if let Some(id) = known.get(bound) {
