@@ -46,7 +46,7 @@ fn run() -> std::result::Result<(), Box<dyn Error>> {
     while let Some(word) = words.next() {
         let value = words.next().ok_or_else(|| format!("{word} needs a value"))?;
         match word.as_str() {
-            "--size" => size = value.parse::<usize>()?.next_multiple_of(8),
+            "--size" => size = value.parse::<usize>()?.next_multiple_of(16),
             "--solves" => solves = value.parse::<usize>()?.max(1),
             _ => return Err(format!("unknown argument {word}").into()),
         }

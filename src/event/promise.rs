@@ -51,14 +51,14 @@ pub(crate) struct Promise {
     /// Whether its times may be asked for.
     profiling: bool,
     running: AtomicBool,
-    latch: Arc<Lock>,
+    latch: Arc<OutcomeLatch>,
     /// The loop that the command is part of: it does not end before this has.
     within: Option<Arc<Self>>,
     /// What else there is to tell of the command, for those who know its type.
     detail: OnceLock<Arc<dyn Any + Send + Sync>>,
 }
 
-type Lock = Latch<Outcome, Arc<Continuation>>;
+type OutcomeLatch = Latch<Outcome, Arc<Continuation>>;
 
 /// Of how many promises a thread that waits for one looks what they need.
 const MANY: usize = 10_000;
@@ -325,7 +325,7 @@ fn nanoseconds(at: Instant) -> u64 {
 }
 
 /// Tells promises apart.
-fn key(latch: &Arc<Lock>) -> Key {
+fn key(latch: &Arc<OutcomeLatch>) -> Key {
     Arc::as_ptr(latch).addr()
 }
 

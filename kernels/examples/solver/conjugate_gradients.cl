@@ -9,15 +9,28 @@ size_t place(uint width)
     return (get_global_id(1) + 1) * width + 8 + 8 * get_global_id(0);
 }
 
-/// The sum of the products of two vectors, in an order that depends on their size alone. `count` is a multiple of 16.
+/// Eight values from a place that is a multiple of 8. PoCL calls a function for each `vload8`.
+float8 at(global const float *vector, size_t i)
+{
+    return *(global const float8 *)(vector + i);
+}
+
+void put(float8 values, global float *vector, size_t i)
+{
+    *(global float8 *)(vector + i) = values;
+}
+
+/// The sum of the products of two vectors, in an order that depends on their size alone. `count` is a multiple of 32.
 float dot_of(global const float *a, global const float *b, uint count)
 {
-    float8 even = 0, odd = 0;
-    for (uint i = 0; i < count / 8; i += 2) {
-        even += vload8(i, a) * vload8(i, b);
-        odd += vload8(i + 1, a) * vload8(i + 1, b);
+    float8 first = 0, second = 0, third = 0, fourth = 0;
+    for (uint i = 0; i < count; i += 32) {
+        first += at(a, i) * at(b, i);
+        second += at(a, i + 8) * at(b, i + 8);
+        third += at(a, i + 16) * at(b, i + 16);
+        fourth += at(a, i + 24) * at(b, i + 24);
     }
-    float8 all = even + odd;
+    float8 all = (first + second) + (third + fourth);
     float4 four = all.lo + all.hi;
     float2 two = four.lo + four.hi;
     return two.x + two.y;
@@ -27,8 +40,9 @@ float dot_of(global const float *a, global const float *b, uint count)
 kernel void multiply(global const float *p, global float *q, uint width)
 {
     size_t i = place(width);
-    float8 around = vload8(0, p + i - 1) + vload8(0, p + i + 1) + vload8(0, p + i - width) + vload8(0, p + i + width);
-    vstore8(4 * vload8(0, p + i) - around, 0, q + i);
+    float8 here = at(p, i);
+    float8 left = (float8)(p[i - 1], here.s0123, here.s456), right = (float8)(here.s123, here.s4567, p[i + 8]);
+    put(4 * here - (left + right + at(p, i - width) + at(p, i + width)), q, i);
 }
 
 /// One number: a · b.
@@ -43,8 +57,8 @@ kernel void descend(global float *x, global float *r, global const float *p, glo
 {
     size_t i = place(width);
     float alpha = rr[0] / pq[0];
-    vstore8(vload8(0, x + i) + alpha * vload8(0, p + i), 0, x + i);
-    vstore8(vload8(0, r + i) - alpha * vload8(0, q + i), 0, r + i);
+    put(at(x, i) + alpha * at(p, i), x, i);
+    put(at(r, i) - alpha * at(q, i), r, i);
 }
 
 /// The new r · r, how much larger it is than the last one, and whether to go on.
@@ -62,5 +76,5 @@ kernel void look(global const float *r, uint count, float enough, global float *
 kernel void turn(global const float *r, global float *p, global const float *beta, uint width)
 {
     size_t i = place(width);
-    vstore8(vload8(0, r + i) + beta[0] * vload8(0, p + i), 0, p + i);
+    put(at(r, i) + beta[0] * at(p, i), p, i);
 }
