@@ -251,8 +251,11 @@ impl Queue {
         command::prepare(self, call)
     }
 
-    /// The size of work-groups that the driver chooses for a launch whose range has none. `None` where the driver does not tell ([`Capabilities::suggested_group_sizes`](crate::device::Capabilities::suggested_group_sizes)),
-    /// and for an empty range. Where the range or the kernel says a size, it is that one.
+    /// The size of work-groups that the driver chooses for a launch whose range has none. If the range or
+    /// the kernel says a size, it is that one.
+    ///
+    /// `None` for an empty range, and if the driver does not tell
+    /// ([`suggested_group_sizes`](crate::device::Capabilities::suggested_group_sizes)).
     ///
     /// It is good for memory that depends on the number of groups. Launches that give no size get the
     /// driver's own choice anyway.

@@ -76,8 +76,10 @@ pub(crate) fn has_unified_svm() -> bool {
     std::env::var_os("OCLAVE_TEST_UNIFIED_SVM").is_some()
 }
 
-/// Runs tests of this program again, in a process whose memory is of `cl_khr_unified_svm`. `types` are those that the driver shows,
-/// all if empty. `tests` are words in the names of the tests. Without the library, it does nothing and says so.
+/// Runs tests of this program again, in a process whose memory is of `cl_khr_unified_svm`.
+///
+/// `types` are the types of memory that the driver shows. Empty means all. `tests` are words in the names of
+/// the tests. Without the library, it does nothing and says so.
 pub(crate) fn with_unified_svm(types: &str, tests: &[&str]) {
     check_passed(run_with_unified_svm(types, tests));
 }

@@ -270,20 +270,6 @@ fn count(module: &Module, kernel: &str, wanted: &[Op]) -> usize {
 fn conditions_around_loops_are_isolated() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../oclave-image/tests/fixtures/conditions.O2.spv");
     let module = Module::from_bytes(&std::fs::read(path).unwrap()).unwrap();
-    let names: Vec<(u32, String)> = module.names().collect();
-    let count = |module: &Module, kernel: &str, wanted: &[Op]| {
-        let mut is_inside = false;
-        let mut found = 0;
-        for instruction in module.instructions() {
-            if instruction.is(Op::Function) {
-                let is_it =
-                    |(id, name): &(u32, String)| Some(*id) == instruction.result_id() && name == kernel;
-                is_inside = names.iter().any(is_it);
-            }
-            found += usize::from(is_inside && wanted.iter().any(|op| instruction.is(*op)));
-        }
-        found
-    };
     let [six, seven] =
         [pocl6(), pocl7()].map(|target| legalize_barriers(module.clone(), &target).unwrap().module);
     let added =

@@ -332,8 +332,7 @@ impl ControlRun {
     /// Its node, if it is a loop.
     fn as_loop(&self) -> Option<LoopNode> {
         let is_loop = matches!(self.kind, ControlKind::While | ControlKind::Repeat);
-        let graph = self.owner.layout().graph;
-        is_loop.then_some(LoopNode { graph, node: self.node, name: self.name })
+        is_loop.then_some(LoopNode { node: self.node, name: self.name })
     }
 
     /// How often it ran, and the loops inside of it.

@@ -1,6 +1,6 @@
 //! What of an executable graph never changes.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::memory;
@@ -29,6 +29,12 @@ pub(in crate::graph) struct Layout {
     /// The events from outside, those of sub-graphs included.
     pub(in crate::graph) externals: Vec<External>,
     pub(in crate::graph) partitions: Vec<Partition>,
+    /// The partitions that no other one waits for.
+    pub(in crate::graph) leaves: Vec<usize>,
+    /// The partition that all others come after, if it is for the device.
+    pub(in crate::graph) first: Option<usize>,
+    /// The partition that comes after all others, if it is for the device.
+    pub(in crate::graph) last: Option<usize>,
     /// The partitions that end with nodes whose events can be had, by the number of the graph's node.
     pub(in crate::graph) ends: HashMap<u32, u32>,
 }
@@ -63,6 +69,19 @@ impl Layout {
         let of = |place: &u32| partitions.iter().position(|partition| partition.nodes.contains(place));
         let ends = ends.iter().zip(&places).filter_map(|(node, place)| Some((*node, of(place)? as u32)));
         let ends = ends.collect();
+        let waited: HashSet<u32> =
+            partitions.iter().flat_map(|partition| partition.waits.iter().copied()).collect();
+        let leaves: Vec<usize> =
+            (0..partitions.len()).filter(|index| !waited.contains(&(*index as u32))).collect();
+        let all = partitions.iter().enumerate();
+        let roots: Vec<usize> =
+            all.filter(|(_, partition)| partition.waits.is_empty()).map(|(index, _)| index).collect();
+        let for_device = |index: &usize| partitions.get(*index).is_some_and(|partition| !partition.host);
+        let only = |all: &[usize]| match *all {
+            [index] => Some(index).filter(for_device),
+            _ => None,
+        };
+        let (first, last) = (only(&roots), only(&leaves));
         let layout = Self {
             graph: frozen.graph,
             owners,
@@ -72,6 +91,9 @@ impl Layout {
             names: Names::default(),
             externals: frozen.externals.clone(),
             partitions,
+            leaves,
+            first,
+            last,
             ends,
         };
         Ok((layout, commands))

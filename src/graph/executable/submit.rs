@@ -123,14 +123,17 @@ impl ExecutableGraph {
         events: &mut Vec<Event>,
     ) -> Result<Event> {
         let barrier = queue.order().barrier();
-        let [first, last] = self.ends();
+        let layout = self.layout();
+        // Graphs with profiling use the internal queue alone, as the user's queue need not measure.
+        let on_queue = |index: Option<usize>| index.filter(|_| !layout.options.profiling);
+        let (first, last) = (on_queue(layout.first), on_queue(layout.last));
         let (begin, behind): (Vec<Event>, Vec<&Event>) = match queue.is_out_of_order() {
             true => (after.cloned().collect(), behind.iter().copied().chain(&barrier).collect()),
             false if first.is_some() => (after.cloned().collect(), behind.to_vec()),
             false => (vec![submit_prepared(queue, PreparedCommand::Marker, after, behind)?], Vec::new()),
         };
         let behind: Vec<&Event> = behind.into_iter().chain(turn.as_ref()).collect();
-        events.reserve(self.layout().partitions.len());
+        events.reserve(layout.partitions.len());
         let cancelled = Arc::new(AtomicBool::new(false));
         let waits = (begin.as_slice(), behind.as_slice());
         let given = (submitted, bound);
@@ -145,48 +148,16 @@ impl ExecutableGraph {
         let end = match last.and_then(|last| events.get(last)) {
             Some(last) => last.clone(),
             None => {
-                let leaves =
-                    events.iter().zip(self.is_leaf()).filter(|(_, leaf)| *leaf).map(|(event, _)| event);
+                let leaves = layout.leaves.iter().filter_map(|index| events.get(*index));
                 submit_prepared(queue, PreparedCommand::GraphEnd, leaves, &[])?
             }
         };
         *turn = Some(end.clone());
         // An event from outside is no work of the graph.
-        let parts = self.layout().partitions.iter().zip(&*events);
+        let parts = layout.partitions.iter().zip(&*events);
         let parts = parts.filter(|(partition, _)| !self.is_external(partition));
         let parts = parts.map(|(_, event)| event.clone()).collect();
-        let measured = self.layout().options.profiling;
-        Ok(Event::of_graph(self.id(), measured, end, parts, cancelled))
-    }
-
-    /// For each partition, whether none waits for it.
-    fn is_leaf(&self) -> Vec<bool> {
-        let partitions = &self.layout().partitions;
-        let mut is_leaf = vec![true; partitions.len()];
-        for wait in partitions.iter().flat_map(|partition| &partition.waits) {
-            if let Some(is_leaf) = is_leaf.get_mut(*wait as usize) {
-                *is_leaf = false;
-            }
-        }
-        is_leaf
-    }
-
-    /// The partition that all others come after, and the one that comes after all others, where these are for the
-    /// device. Graphs with profiling use the internal queue alone, as the user's queue need not measure.
-    fn ends(&self) -> [Option<usize>; 2] {
-        let layout = self.layout();
-        let only = |mut all: Vec<usize>| match (all.pop(), all.is_empty()) {
-            (Some(index), true) => Some(index),
-            _ => None,
-        };
-        let for_device = |index: &usize| {
-            !layout.options.profiling
-                && layout.partitions.get(*index).is_some_and(|partition| !partition.host)
-        };
-        let partitions = layout.partitions.iter().enumerate();
-        let roots = partitions.filter(|(_, partition)| partition.waits.is_empty()).map(|(index, _)| index);
-        let leaves = self.is_leaf().into_iter().enumerate().filter(|(_, leaf)| *leaf).map(|(index, _)| index);
-        [only(roots.collect()), only(leaves.collect())].map(|end| end.filter(for_device))
+        Ok(Event::of_graph(self.id(), layout.options.profiling, end, parts, cancelled))
     }
 
     /// Whether a partition is an event from outside.
@@ -202,9 +173,11 @@ impl ExecutableGraph {
             .is_some_and(|command| matches!(**command, CommandKind::External(_)))
     }
 
-    /// Puts all parts on the queue for parts; gives their events to `events`. Host tasks wait until
-    /// all of the graph is submitted. If one of them then waits for the queue, the commands after
-    /// the graph are there, and are found to wait for the task. `last` has the graph's event.
+    /// Puts each part on the queue that `queues` gives for it, and gives their events to `events`. The part
+    /// `last` has the graph's event.
+    ///
+    /// Host tasks wait until all of the graph is submitted. A task may wait for the queue. The commands
+    /// after the graph are there then, and are found to wait for the task.
     fn put_parts<'q>(
         &self,
         queues: impl Fn(usize) -> &'q Queue,

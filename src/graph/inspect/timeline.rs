@@ -75,16 +75,15 @@ impl Timeline {
         )];
         events.extend(tracks.iter().enumerate().map(|(track, (partition, lane))| {
             let beside = if *lane == 0 { String::new() } else { format!(", beside ({lane})") };
-            format!(
-                "{{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":{graph},\"tid\":{track},\"args\":{{\"name\":\"partition {partition}{beside}\"}}}}"
-            )
+            track_event(graph, track, &format!("partition {partition}{beside}"))
         }));
         let numbers: BTreeMap<_, usize> = tracks.iter().zip(0..).collect();
         events.extend(self.nodes.iter().zip(&lanes).map(|(node, lane)| {
             let names = match node.names.as_slice() {
                 [] => String::new(),
                 names => {
-                    let names: Vec<String> = names.iter().map(|name| format!("\"{}\"", escaped(name))).collect();
+                    let names: Vec<String> =
+                        names.iter().map(|name| format!("\"{}\"", escaped(name))).collect();
                     format!(",\"names\":[{}]", names.join(","))
                 }
             };
@@ -93,14 +92,10 @@ impl Timeline {
                 true => names,
                 false => format!("{names},\"loops\":[{}]", loops.join(",")),
             };
-            format!(
-                "{{\"name\":\"{}\",\"cat\":\"graph {graph}\",\"ph\":\"X\",\"pid\":{graph},\"tid\":{},\"ts\":{:.3},\"dur\":{:.3},\"args\":{{\"nodes\":{:?}{names}}}}}",
-                escaped(&node.name),
-                numbers.get(&(node.partition, *lane)).copied().unwrap_or(0),
-                micros(self.start(node).saturating_sub(origin)),
-                micros(node.times.ended_ns.saturating_sub(node.times.started_ns)),
-                node.nodes,
-            )
+            let track = numbers.get(&(node.partition, *lane)).copied().unwrap_or(0);
+            let start = self.start(node).saturating_sub(origin);
+            let arguments = format!("\"nodes\":{:?}{names}", node.nodes);
+            span_event(graph, track, &escaped(&node.name), start, &node.times, &arguments)
         }));
         events.extend(self.spans(tracks.len(), origin));
         format!("{{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n{}\n]}}\n", events.join(",\n"))
@@ -114,9 +109,7 @@ impl Timeline {
         let with_spans = loops.filter(|(_, of)| of.spans.iter().any(|span| span.times.is_some()));
         for (track, (partition, of)) in (first..).zip(with_spans) {
             let title = format!("partition {partition}, {} {}", of.name, of.node);
-            events.push(format!(
-                "{{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":{graph},\"tid\":{track},\"args\":{{\"name\":\"{title}\"}}}}"
-            ));
+            events.push(track_event(graph, track, &title));
             let mut number = 0;
             for span in &of.spans {
                 let name = match span.iterations {
@@ -125,12 +118,9 @@ impl Timeline {
                 };
                 number += span.iterations;
                 let Some(times) = span.times else { continue };
-                events.push(format!(
-                    "{{\"name\":\"{name}\",\"cat\":\"graph {graph}\",\"ph\":\"X\",\"pid\":{graph},\"tid\":{track},\"ts\":{:.3},\"dur\":{:.3},\"args\":{{\"iterations\":{}}}}}",
-                    micros(times.started_ns.saturating_sub(origin)),
-                    micros(times.ended_ns.saturating_sub(times.started_ns)),
-                    span.iterations,
-                ));
+                let start = times.started_ns.saturating_sub(origin);
+                let arguments = format!("\"iterations\":{}", span.iterations);
+                events.push(span_event(graph, track, &name, start, &times, &arguments));
             }
         }
         events
@@ -177,6 +167,30 @@ impl Timeline {
         }
         lanes
     }
+}
+
+/// The event of a Chrome trace that names a track.
+fn track_event(graph: u64, track: usize, name: &str) -> String {
+    format!(
+        "{{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":{graph},\"tid\":{track},\"args\":{{\"name\":\"{name}\"}}}}"
+    )
+}
+
+/// The event of a Chrome trace for what took `times`, `start` nanoseconds after the origin.
+fn span_event(
+    graph: u64,
+    track: usize,
+    name: &str,
+    start: u64,
+    times: &Profiling,
+    arguments: &str,
+) -> String {
+    let duration = times.ended_ns.saturating_sub(times.started_ns);
+    format!(
+        "{{\"name\":\"{name}\",\"cat\":\"graph {graph}\",\"ph\":\"X\",\"pid\":{graph},\"tid\":{track},\"ts\":{:.3},\"dur\":{:.3},\"args\":{{{arguments}}}}}",
+        micros(start),
+        micros(duration),
+    )
 }
 
 fn micros(ns: u64) -> f64 {

@@ -602,16 +602,15 @@ impl fmt::Debug for Flow {
 }
 
 /// A loop, as timelines name it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(in crate::graph) struct LoopNode {
-    pub(in crate::graph) graph: u64,
     pub(in crate::graph) node: u32,
     pub(in crate::graph) name: &'static str,
 }
 
 impl FlowOwner {
     fn as_node(&self) -> LoopNode {
-        LoopNode { graph: self.graph, node: self.node, name: self.name }
+        LoopNode { node: self.node, name: self.name }
     }
 
     fn limit_reached(&self) -> Error {

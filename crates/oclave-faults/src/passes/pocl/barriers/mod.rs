@@ -100,8 +100,16 @@ pub struct LegalBarriers {
 pub(crate) fn legalize_barriers(module: Module, target: &Target) -> Result<LegalBarriers> {
     let mut refused_kernels = Vec::new();
     let mut module = dead_ends::cut(module)?;
-    if target.faults.has(Fault::Q14) || target.faults.has(Fault::Q15) {
-        module = versions_with_one_barrier(module, target.address_bits)?;
+    let has_fault = target.faults.has(Fault::Q14) || target.faults.has(Fault::Q15);
+    if has_fault && may_have_versions(&module) {
+        // The kernel itself can then stay as it is.
+        module = with_one_barrier(module, target.address_bits, |uniformity, flows| {
+            flows
+                .iter()
+                .filter_map(|flow| Versions::of(uniformity, flow))
+                .flat_map(|of| of.functions)
+                .collect()
+        })?;
     }
     let Choosing { kernels: choosing, ends } = Choosing::new(&module);
     if !ends.is_empty() {
@@ -112,7 +120,8 @@ pub(crate) fn legalize_barriers(module: Module, target: &Target) -> Result<Legal
         module = inline::into_kernels_with_barriers(module)?;
     }
     if target.faults.has(Fault::Q15) {
-        module = with_one_barrier(module, &choosing, target.address_bits)?;
+        module =
+            with_one_barrier(module, target.address_bits, |uniformity, _| uniformity.kernels() - &choosing)?;
         refused_kernels = tangled_kernels(&module, &choosing);
     }
     let changed = {
@@ -201,24 +210,6 @@ fn may_have_versions(module: &Module) -> bool {
     })
 }
 
-/// The module with one barrier in versions of kernels whose barriers are under conditions or in loops with several ends. The
-/// kernel itself can then stay as it is.
-fn versions_with_one_barrier(module: Module, address_bits: u32) -> Result<Module> {
-    if !may_have_versions(&module) {
-        return Ok(module);
-    }
-    let changed = {
-        let flows = Flow::of_functions(&module);
-        let definitions = Definitions::new(&module);
-        let uniformity = Uniformity::new(&definitions, &flows);
-        let versions = flows.iter().filter_map(|flow| Versions::of(&uniformity, flow));
-        let versions: BTreeSet<u32> = versions.flat_map(|versions| versions.functions).collect();
-        let plans = one_barrier::candidates(&definitions, &uniformity, &flows, &versions);
-        if plans.is_empty() { None } else { Some(one_barrier::gather(&definitions, &plans, address_bits)?) }
-    };
-    Ok(changed.unwrap_or(module))
-}
-
 /// The interpreter's kernels.
 pub(crate) fn interpreters(module: &Module) -> BTreeSet<u32> {
     let entries = module.instructions().filter_map(|i| kernel_entry(&i));
@@ -237,15 +228,19 @@ fn single_kernels(module: &Module) -> BTreeSet<u32> {
         .collect()
 }
 
-/// The module with one barrier in kernels whose barriers are under conditions or in loops with
-/// several ends, but for those that only choose.
-fn with_one_barrier(module: Module, choosing: &BTreeSet<u32>, address_bits: u32) -> Result<Module> {
+/// The module with one barrier in those of the functions that `choose` gives whose barriers are under
+/// conditions or in loops with several ends.
+fn with_one_barrier(
+    module: Module,
+    address_bits: u32,
+    choose: impl FnOnce(&Uniformity<'_, '_>, &[Flow<'_>]) -> BTreeSet<u32>,
+) -> Result<Module> {
     let changed = {
         let flows = Flow::of_functions(&module);
         let definitions = Definitions::new(&module);
         let uniformity = Uniformity::new(&definitions, &flows);
-        let kernels = uniformity.kernels() - choosing;
-        let plans = one_barrier::candidates(&definitions, &uniformity, &flows, &kernels);
+        let functions = choose(&uniformity, &flows);
+        let plans = one_barrier::candidates(&definitions, &uniformity, &flows, &functions);
         if plans.is_empty() { None } else { Some(one_barrier::gather(&definitions, &plans, address_bits)?) }
     };
     Ok(changed.unwrap_or(module))
