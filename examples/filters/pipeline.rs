@@ -13,10 +13,10 @@ use oclave::kernel::{KernelValue, Local, NdRange, Range};
 use oclave::memory::{HostTarget, usm};
 use oclave::{Command, Context, Device, ErrorKind, Event, Graph, Queue, Result, UsmSlice};
 
-use crate::kernels::{blur, histogram, luminance, parameters, sobel, threshold, tones};
-use crate::reference::Outputs;
-use crate::settings::Settings;
-use crate::tones::TONE_BYTES;
+use super::kernels::{blur, histogram, luminance, parameters, sobel, threshold, tones};
+use super::reference::Outputs;
+use super::settings::Settings;
+use super::tones::TONE_BYTES;
 
 /// Work-items per group of the histogram; one slot of local memory a bin.
 const HISTOGRAM_GROUP: usize = 64;

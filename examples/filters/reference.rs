@@ -1,6 +1,6 @@
 //! The pipeline in plain Rust: what the device must compute, byte for byte.
 
-use crate::settings::Settings;
+use super::settings::Settings;
 
 /// Every picture and number that the pipeline makes.
 #[derive(Debug, PartialEq, Eq)]

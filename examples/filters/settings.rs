@@ -1,6 +1,6 @@
 //! The parameters of the pipeline, in the fixed-point units of the kernels.
 
-use crate::tones::Tone;
+use super::tones::Tone;
 
 /// Largest blur radius, as in `kernels/examples/filters/filters.h`.
 pub(crate) const MAX_RADIUS: i32 = 15;

@@ -1,7 +1,7 @@
 //! Tone curves: the steps of the chain of polymorphic filters in
 //! `kernels/examples/filters/tones.clcpp`.
 
-use crate::kernels::tones::is_tone;
+use super::kernels::tones::is_tone;
 
 /// Bytes between the objects of the chain; none is larger.
 pub(crate) const TONE_BYTES: usize = 32;

@@ -3,8 +3,8 @@
 use oclave::memory::usm;
 use oclave::{Command, Queue, UsmSlice};
 
-use crate::kernels::leapfrog;
-use crate::system::System;
+use super::kernels::leapfrog;
+use super::system::System;
 
 /// A step in days.
 pub(crate) const STEP: f64 = 10.0;

@@ -4,8 +4,8 @@ use image::RgbaImage;
 use oclave::images::{Addressing, D2, Filter, Image, Rgba, Sampler, Unorm8};
 use oclave::{Queue, UsmSlice};
 
-use crate::kernels::pictures::{convolve, resize, rotate_about_middle};
-use crate::{Outcome, Setting, both_ways};
+use super::kernels::pictures::{convolve, resize, rotate_about_middle};
+use super::{Outcome, Setting, both_ways};
 
 type Picture = Image<Rgba<Unorm8>, D2>;
 /// A pixel of the reference, from 0 to 1.

@@ -3,8 +3,8 @@
 use oclave::kernel::{Local, NdRange};
 use oclave::{Queue, UsmSlice};
 
-use crate::kernels::reduction::{Summary, combine, summarize};
-use crate::{Outcome, Setting, both_ways};
+use super::kernels::reduction::{Summary, combine, summarize};
+use super::{Outcome, Setting, both_ways};
 
 /// Values that a group combines.
 const GROUP: usize = 64;

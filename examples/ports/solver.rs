@@ -3,8 +3,8 @@
 use oclave::kernel::{Local, NdRange};
 use oclave::{Command, Queue, UsmSlice};
 
-use crate::kernels::solver::{add_groups, advance, dot_groups, multiply, step_along, turn};
-use crate::{Outcome, Setting, both_ways};
+use super::kernels::solver::{add_groups, advance, dot_groups, multiply, step_along, turn};
+use super::{Outcome, Setting, both_ways};
 
 /// Work-items of a group that adds products.
 const GROUP: usize = 16;

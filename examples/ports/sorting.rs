@@ -3,8 +3,8 @@
 use oclave::kernel::{Local, NdRange};
 use oclave::{Queue, UsmSlice};
 
-use crate::kernels::sorting::{merge_rest, merge_step};
-use crate::{Outcome, Setting, both_ways};
+use super::kernels::sorting::{merge_rest, merge_step};
+use super::{Outcome, Setting, both_ways};
 
 /// Work-items of a group; each compares two numbers.
 const GROUP: usize = 64;

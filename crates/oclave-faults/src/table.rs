@@ -195,7 +195,7 @@ faults! {
     /// of one group took 4971 µs in order and 6311 µs out of order. With more cores, small
     /// independent kernels only run side by side on several queues.
     ///
-    /// `tests/threads.rs` shows the first fault (`ci/sweep threads`).
+    /// `tests/device/commands/threads.rs` shows the first fault (`ci/sweep threads`).
     Q1 = 1, [INTEL], Programs,
         "Waits hang, and releases of queues crash, if several threads use out-of-order queues.",
         "Out-of-order queues are in-order ones underneath.", [];
@@ -235,7 +235,7 @@ faults! {
         "`ReplayStrategy::Auto` does not choose them.", [];
     /// **Q6. Intel's CPU runtime 2026.2.** Each replay of a command buffer of 8 kernels leaks
     /// 16 KiB, each command buffer 8 KiB. Raw OpenCL in C leaks as much. The log has a warning, and
-    /// `tests/leaks.rs` measures the leak.
+    /// `tests/device/memory/leaks.rs` measures the leak.
     Q6 = 6, [INTEL], Measurements,
         "Each replay of a command buffer of 8 kernels leaks 16 KiB, each command buffer 8 KiB.",
         "A warning in the log.", [];
@@ -281,7 +281,7 @@ faults! {
     /// Such barriers behind conditions also make code run twice, for the first work-item of groups of
     /// 1 × n, and on 7.1 of one. So these conditions get barriers of ours (decision 113).
     ///
-    /// `collect` of `tests/work_items.rs` had 864 of 1024 elements wrong on 7.1, from source and
+    /// `collect` of `tests/device/compilers/work_items.rs` had 864 of 1024 elements wrong on 7.1, from source and
     /// from SPIR-V. PoCL's `ImplicitLoopBarriers.cc` and `VariableUniformityAnalysis.cc` explain
     /// it. pocl#340 says what these barriers are for. pocl#2235 mends a relative, barriers that are
     /// added to conditions.
@@ -327,7 +327,7 @@ faults! {
     /// across accesses of the same work-item to one of them. Fences keep them apart (decision 93).
     ///
     /// Seen from source, without any barrier: `p[4*i+1] = 7; p[4*i+2] = 5; p[4*i+3] = 3;
-    /// p[4*i] = p[4*i + (a & 3)] + 1;` reads the old elements. `tests/work_items.rs` shows three
+    /// p[4*i] = p[4*i + (a & 3)] + 1;` reads the old elements. `tests/device/compilers/work_items.rs` shows three
     /// more. llvm-project#63602 was the same fault in ordinary loops; pocl#757 is another of the
     /// same marks.
     Q16 = 16, [POCL_CPU], Programs,
@@ -610,7 +610,7 @@ faults! {
         "Accesses are split (`unaligned`).", [];
     /// **Q57. PoCL 6.0.** If a program's binary is asked for before its first launch
     /// (`CL_PROGRAM_BINARIES`), variables at program scope hold garbage in that process. So programs
-    /// with such variables are not kept on disk. `tests/program_cache.rs` shows it. Upstream:
+    /// with such variables are not kept on disk. `tests/device/programs/cache.rs` shows it. Upstream:
     /// `docs/upstream/pocl-variables-after-binaries.md`.
     Q57 = 57, [POCL_6], Programs,
         "Program-scope variables hold garbage if the binary is read before the first launch.",
