@@ -30,25 +30,6 @@ build_suites() {
 # tests_of BINARY PATTERN: the names of its tests that match.
 tests_of() { "$1" --list --format terse 2>/dev/null </dev/null | sed -n 's/: test$//p' | grep -E "$2"; }
 
-# built_example NAME: the program of an example of the root package that the last build_suites made.
-built_example() {
-    jq -r --arg name "$1" 'select(.target.kind == ["example"] and .target.name == $name and .executable) | .executable' \
-        "$RESULTS/build.json" | tail -n1
-}
-
-# run_example DEVICE NAME RESULTS-FILE ARGUMENT…: one result for an example that checks itself.
-run_example() {
-    local device=$1 name=$2 out=$3 log=$RESULTS/$1-example-$2.log status=pass message='' code=0
-    shift 3
-    timeout -k 10 "$SUITE_SECONDS" "$OCLAVE_REPO/ci/on" "$device" "$(built_example "$name")" "$@" >"$log" 2>&1 </dev/null || code=$?
-    if [ "$code" -ne 0 ]; then
-        status=fail message="$(exit_reason "$code" "$SUITE_SECONDS"): $(tail -n1 "$log")"
-        ! grep -q 'feature not supported' "$log" || status=skip
-    fi
-    printf '%s\t%s\texample-%s\t%s\t%s\n' "$device" "$status" "$name" "$name" "$message" >>"$out"
-    say "$device example $name: $status $message"
-}
-
 # run_suite DEVICE LABEL BINARY RESULTS-FILE [PATTERN]: appends one line per test, of those whose name matches, to the
 # file (see libtest.jq), with the device in front.
 run_suite() {

@@ -6,21 +6,21 @@
 
 #![allow(dead_code, reason = "the examples use more of themselves")]
 
-#[path = "../../../examples/planets/bodies.rs"]
+#[path = "../../../examples/planets/src/bodies.rs"]
 mod bodies;
-#[path = "../../../examples/ports/pictures.rs"]
+#[path = "../../../examples/ports/src/pictures.rs"]
 mod pictures;
-#[path = "../../../examples/filters/pipeline.rs"]
+#[path = "../../../examples/filters/src/pipeline.rs"]
 mod pipeline;
-#[path = "../../../examples/filters/reference.rs"]
+#[path = "../../../examples/filters/src/reference.rs"]
 mod reference;
-#[path = "../../../examples/filters/settings.rs"]
+#[path = "../../../examples/filters/src/settings.rs"]
 mod settings;
-#[path = "../../../examples/ports/solver.rs"]
+#[path = "../../../examples/ports/src/solver.rs"]
 mod solver;
-#[path = "../../../examples/planets/system.rs"]
+#[path = "../../../examples/planets/src/system.rs"]
 mod system;
-#[path = "../../../examples/filters/tones.rs"]
+#[path = "../../../examples/filters/src/tones.rs"]
 mod tones;
 
 use std::error::Error;
@@ -46,7 +46,7 @@ mod kernels {
     pub(crate) use ports::{pictures, solver};
 }
 
-/// What ports return and get, as in `examples/ports/main.rs`.
+/// What ports return and get, as in `examples/ports/src/main.rs`.
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
 struct Setting {

@@ -4,7 +4,7 @@
 //! empty. Until then the host sees nothing. The same kernels run in a loop of the host, which reads the length of the
 //! frontier, and the same search in plain Rust. All distances are compared, and times of a search are printed.
 //!
-//! `cargo run --release --example search -- --size 100 --searches 20`
+//! `cargo run --release -p search -- --size 100 --searches 20`
 
 use std::error::Error;
 use std::process::ExitCode;

@@ -1,5 +1,5 @@
 //! Tone curves: the steps of the chain of polymorphic filters in
-//! `kernels/examples/filters/tones.clcpp`.
+//! `examples/filters/kernels/tones.clcpp`.
 
 use super::kernels::tones::is_tone;
 

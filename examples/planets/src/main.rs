@@ -2,7 +2,7 @@
 //! way that graphs can be run.
 //!
 //! ```text
-//! cargo run --release --example planets -- [--asteroids N] [--steps N] [--replays N] [--dot FILE]
+//! cargo run --release -p planets -- [--asteroids N] [--steps N] [--replays N] [--dot FILE]
 //! ```
 //! A step of ten days is three kernels on a few dozen bodies, which is much less work than a launch
 //! costs. A graph has `--steps` of them (default 400) and is replayed (default 20 times). The

@@ -12,7 +12,7 @@ type Picture = Image<Rgba<Unorm8>, D2>;
 type Colour = [f32; 4];
 
 /// In the program, which may run where the repository is not.
-const PHOTOGRAPH: &[u8] = include_bytes!("../filters/data/grace_hopper.png");
+const PHOTOGRAPH: &[u8] = include_bytes!("../../filters/data/grace_hopper.png");
 /// A sixth of a right angle.
 const ANGLE: f32 = 0.2618;
 /// Weights that sharpen; they add up to one.

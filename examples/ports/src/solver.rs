@@ -8,7 +8,7 @@ use super::{Outcome, Setting, both_ways};
 
 /// Work-items of a group that adds products.
 const GROUP: usize = 16;
-/// Places in the memory of scalars, as in `kernels/examples/ports/solver.cl`.
+/// Places in the memory of scalars, as in `examples/ports/kernels/solver.cl`.
 const SQUARE: u32 = 0;
 const CURVATURE: u32 = 1;
 const NEW_SQUARE: u32 = 2;

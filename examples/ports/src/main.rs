@@ -1,7 +1,7 @@
 //! Four classic OpenCL programs: pictures, a solver, a reduction, a sort.
 //!
 //! ```text
-//! cargo run --release --example ports -- [PORT…] [--size N] [--out DIR]
+//! cargo run --release -p ports -- [PORT…] [--size N] [--out DIR]
 //! ```
 //! | port | kernels | checked against |
 //! |---|---|---|

@@ -2,7 +2,7 @@
 
 use super::tones::Tone;
 
-/// Largest blur radius, as in `kernels/examples/filters/filters.h`.
+/// Largest blur radius, as in `examples/filters/kernels/filters.h`.
 pub(crate) const MAX_RADIUS: i32 = 15;
 
 /// The user's settings. Most fields become device globals, and the tones become objects in device

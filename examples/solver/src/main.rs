@@ -5,7 +5,7 @@
 //! host that reads the decision after each step, and the same method in plain Rust. Results are compared, and times of a
 //! step are printed.
 //!
-//! `cargo run --release --example solver -- --size 32 --solves 20`
+//! `cargo run --release -p solver -- --size 32 --solves 20`
 
 #![allow(clippy::cast_precision_loss, reason = "sizes are small")]
 

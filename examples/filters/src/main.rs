@@ -6,7 +6,7 @@
 //! command by command, for comparison.
 //!
 //! ```text
-//! cargo run --release --example filters -- [PICTURE] [--out DIR] [--runs N] [--eager] [--tones CHAIN]
+//! cargo run --release -p filters -- [PICTURE] [--out DIR] [--runs N] [--eager] [--tones CHAIN]
 //!     [--radius PIXELS] [--edges PERCENT]
 //! ```
 //! `PICTURE` is a PNG or PNM file (default: the photograph beside this source). The device is
@@ -63,7 +63,7 @@ fn main() -> ExitCode {
 
 fn arguments(mut words: impl Iterator<Item = String>) -> Result<Arguments, Box<dyn Error>> {
     let mut parsed = Arguments {
-        picture: Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/filters/data/grace_hopper.png"),
+        picture: Path::new(env!("CARGO_MANIFEST_DIR")).join("data/grace_hopper.png"),
         out: PathBuf::from("target/demo"),
         frames: 5,
         ways: vec![Way::Eager, Way::Graph],

@@ -6,7 +6,7 @@
 //! Perfetto (<https://ui.perfetto.dev>) and `chrome://tracing` show.
 //!
 //! ```text
-//! cargo run --release --features tracing --example frame -- [FILE]
+//! cargo run --release -p frame -- [FILE]
 //! ```
 //! `FILE` is where the trace goes (default `target/frame.json`). The device is `OCLAVE_DEVICE`, or the
 //! best one found.
