@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::driver::sync::Mutex;
 
-/// What a switch says: `0` or `off`, `1` or `on`. `None` where it is not set, empty, or something
+/// The value of a switch: `0` or `off`, `1` or `on`. `None` where it is not set, empty, or something
 /// else.
 pub(crate) fn switch(name: &'static str) -> Option<bool> {
     let value = value(name)?;

@@ -24,7 +24,7 @@ pub fn if_device<R>(_body: impl FnOnce() -> R) -> NotRun<R> {
     NotRun { result: std::marker::PhantomData }
 }
 
-/// What [`if_host`] gives: the body ran.
+/// The result of [`if_host`]: the body ran.
 #[derive(Debug, Clone, Copy)]
 pub struct Ran<R> {
     result: R,
@@ -37,7 +37,7 @@ impl<R> Ran<R> {
     }
 }
 
-/// What [`if_device`] gives: the body did not run.
+/// The result of [`if_device`]: the body did not run.
 #[derive(Debug, Clone, Copy)]
 pub struct NotRun<R> {
     result: std::marker::PhantomData<fn() -> R>,

@@ -40,7 +40,7 @@ impl TryFrom<(&Context, &CommandQueue)> for Queue {
 impl TryFrom<&Queue> for CommandQueue {
     type Error = Error;
 
-    /// What holds for [`Queue::native`] holds for the result, too.
+    /// The conditions of [`Queue::native`] hold for the result, too.
     fn try_from(ours: &Queue) -> Result<Self> {
         let device = opencl3::device::Device::from(ours.device());
         let dimensions =

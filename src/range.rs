@@ -193,7 +193,7 @@ impl<R: Into<Range>> From<R> for NdRange {
     }
 }
 
-/// What a kernel can be launched over: a number of work-items (`1000`), `[x, y]`, `[x, y, z]`, a
+/// An index space for a launch: a number of work-items (`1000`), `[x, y]`, `[x, y, z]`, a
 /// [`Range`] or an [`NdRange`].
 #[diagnostic::on_unimplemented(
     message = "a kernel cannot be launched over `{Self}`",

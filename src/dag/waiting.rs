@@ -2,7 +2,7 @@
 
 use super::edges::Edges;
 
-/// What each node still waits for.
+/// The number of nodes that each node still waits for.
 pub(crate) struct Waiting {
     /// By node, how many.
     missing: Vec<u32>,
@@ -15,7 +15,7 @@ impl Waiting {
         Self { missing, successors: Edges::reversed(count, predecessors) }
     }
 
-    /// What waits for nothing.
+    /// The nodes that wait for nothing.
     pub(crate) fn ready(&self) -> Vec<u32> {
         (0..).zip(&self.missing).filter(|(_, missing)| **missing == 0).map(|(node, _)| node).collect()
     }

@@ -61,7 +61,7 @@ impl BundleGlobal {
         self.info.device_image_scope
     }
 
-    /// What the host may do.
+    /// The host's rights.
     pub fn host_access(&self) -> HostAccess {
         self.info.host_access
     }

@@ -26,7 +26,7 @@ use crate::image::{ImageTable, LoadedImage};
 use crate::memory::Region;
 use crate::{Error, ErrorKind, Queue, Result, UsmSlice};
 
-/// What the host may do with a device global: the property `host_access` as types.
+/// The host's rights to a device global: the property `host_access` as types.
 pub mod host_access {
     mod sealed {
         pub trait Sealed {}

@@ -84,7 +84,7 @@ impl fmt::Debug for GlobalPlace {
 /// [`DeviceGlobal::slice`](super::DeviceGlobal::slice),
 /// [`DeviceGlobal::bytes`](super::DeviceGlobal::bytes) and [`BundleGlobal::slice`].
 ///
-/// What the host may do with the variable holds here, too: one that it may not read is no
+/// The host's rights to the variable hold here, too: one that it may not read is no
 /// [`CopyFrom`].
 pub struct GlobalSlice<E, A = ReadWrite> {
     place: GlobalPlace,
@@ -196,6 +196,6 @@ impl<E: Pod, A: HostWrite> CopyTo for GlobalElement<E, A> {}
 /// Names the variable in an error.
 pub(super) fn named(id: &str, error: Error) -> Error {
     let place = format!("device global `{id}`");
-    // What makes memory and programs may have named it already.
+    // The code that makes memory and programs may have named it already.
     if error.place().contains(&place) { error } else { error.at(place) }
 }

@@ -41,7 +41,7 @@ pub struct EventFuture {
     pending: Option<Arc<Mutex<Pending>>>,
 }
 
-/// What the future shares with the thread that gets to know.
+/// The state that the future shares with the thread that learns of the end.
 enum Pending {
     /// Nobody knows of the end yet.
     Waits(Waker),

@@ -16,9 +16,9 @@ pub(crate) struct Latch<T: 'static, W = ()> {
     /// Who is told of the outcome; `None` when they have been.
     then: Mutex<Option<Vec<Then<T>>>>,
     told: Condvar,
-    /// What this waits for, as far as that is not known either. Empty when it is known.
+    /// The events that this waits for and whose end is not known. Empty when its own end is known.
     before: Mutex<Vec<Arc<Self>>>,
-    /// What else this waits for.
+    /// More events that this waits for.
     awaited: Mutex<Vec<W>>,
 }
 

@@ -6,7 +6,7 @@ mod native;
 mod promise;
 mod recorded;
 
-/// What `latch` uses of the standard library.
+/// The types of the standard library that `latch` uses.
 mod sync {
     pub(super) use crate::driver::sync::{Condvar, Mutex, MutexGuard};
     pub(super) use std::sync::{Arc, OnceLock};
@@ -85,7 +85,7 @@ struct GraphRun {
     cancelled: Arc<AtomicBool>,
 }
 
-/// What is known of an event, without waiting.
+/// The status of an event, without waiting.
 pub(crate) enum Known<'a> {
     /// The driver has the command.
     Native(&'a driver::Event),
@@ -176,7 +176,7 @@ impl Event {
         self.native_event().and_then(driver::Event::measured)
     }
 
-    /// What else there is to tell of the command, for those who know its type.
+    /// More facts about the command, for those who know their type.
     pub(crate) fn detail(&self) -> Option<&Arc<dyn Any + Send + Sync>> {
         match &self.0 {
             State::Promised(promise) => promise.detail(),
@@ -193,7 +193,7 @@ impl Event {
         }
     }
 
-    /// What it waits for, while no driver knows it.
+    /// The events that it waits for, while no driver knows it.
     pub(crate) fn promise(&self) -> Option<Arc<Promise>> {
         match self.known() {
             Ok(Known::Unknown(promise)) => Some(Arc::clone(promise)),
@@ -237,7 +237,7 @@ impl Event {
         }
     }
 
-    /// What is known of it.
+    /// Its status.
     ///
     /// # Errors
     /// [`ErrorKind::Invalid`] when it was recorded.

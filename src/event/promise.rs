@@ -18,7 +18,7 @@ use crate::driver::event as driver;
 use crate::runtime::{Continuation, Helper, Key, Step};
 use crate::{Error, ErrorKind, Result, runtime};
 
-/// What a promise comes to.
+/// The outcome of a promise.
 #[derive(Clone)]
 pub(crate) enum Outcome {
     /// The driver has the command.
@@ -54,7 +54,7 @@ pub(crate) struct Promise {
     latch: Arc<OutcomeLatch>,
     /// The loop that the command is part of: it does not end before this has.
     within: Option<Arc<Self>>,
-    /// What else there is to tell of the command, for those who know its type.
+    /// More facts about the command, for those who know their type.
     detail: OnceLock<Arc<dyn Any + Send + Sync>>,
 }
 
@@ -100,7 +100,7 @@ impl Promise {
         let _ = self.detail.set(detail);
     }
 
-    /// What else there is to tell.
+    /// More facts about the command.
     pub(crate) fn detail(&self) -> Option<&Arc<dyn Any + Send + Sync>> {
         self.detail.get()
     }
@@ -318,7 +318,7 @@ pub(crate) fn now_ns() -> u64 {
 /// Since a moment early in the process.
 fn nanoseconds(at: Instant) -> u64 {
     static EPOCH: OnceLock<Instant> = OnceLock::new();
-    // What was there before the first question counts from a second before it.
+    // An event that was there before the first question counts from a second before it.
     let second = std::time::Duration::from_secs(1);
     let epoch = EPOCH.get_or_init(|| at.checked_sub(second).unwrap_or(at));
     u64::try_from(at.saturating_duration_since(*epoch).as_nanos()).unwrap_or(u64::MAX)

@@ -6,7 +6,7 @@ use std::sync::{Arc, Weak};
 
 use crate::Result;
 
-/// What records commands, as far as their events know it.
+/// The recorder of commands, as their events know it.
 pub(crate) trait NodeOwner: Send + Sync {
     /// Whether a queue records into it.
     fn is_recording(&self) -> bool;
@@ -21,7 +21,7 @@ pub(crate) trait NodeOwner: Send + Sync {
     fn recorder(self: Arc<Self>) -> Box<dyn Any>;
 }
 
-/// What a wait is for.
+/// The purpose of a wait.
 pub(crate) enum Waited {
     Node(u32),
     /// All that the queue has recorded; the number of its recording.

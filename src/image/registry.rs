@@ -24,7 +24,7 @@ pub(crate) struct LoadedImage {
     device_globals: Vec<DeviceGlobalInfo>,
     spec_constants: Vec<SpecConstantInfo>,
     virtual_functions: VirtualFunctions,
-    /// What devices without fp64 load instead.
+    /// The image that devices without fp64 load instead.
     without_fp64: Option<Arc<LoadedImage>>,
     /// Whether it cannot be built without linking; asked once.
     needs_dispatchers: OnceLock<bool>,
@@ -144,7 +144,7 @@ impl LoadedImage {
 
     /// Whether a kernel may follow pointers that are not its arguments.
     pub(crate) fn follows_pointers(&self, kernel: &str) -> bool {
-        // What its virtual calls reach is not known here.
+        // The functions that its virtual calls reach are not known here.
         if matches!(self.source, Source::Linked(_)) || self.needs_dispatchers().unwrap_or(true) {
             return true;
         }
@@ -155,12 +155,12 @@ impl LoadedImage {
         found.as_ref().is_none_or(|kernels| kernels.contains(kernel))
     }
 
-    /// What the module as a whole needs of a device.
+    /// The features that the module as a whole needs.
     pub(crate) fn aspects(&self) -> Aspects {
         self.needs.aspects
     }
 
-    /// What the image as a whole asks of a device.
+    /// The features that the image as a whole needs.
     pub(crate) fn needs(&self) -> Needs {
         self.needs
     }

@@ -1,10 +1,10 @@
-//! What can be passed for image and sampler parameters of kernels.
+//! Arguments for image and sampler parameters of kernels.
 
 use super::{Image, ImageDimension, PixelFormat, Sampler};
 use crate::command::{Argument, Given};
 use crate::memory::buffer::AccessMode;
 
-/// What can be passed for an image parameter of dimensions `D`: `&Image<F, D>` of any format, or in
+/// An argument for an image parameter of dimensions `D`: `&Image<F, D>` of any format, or in
 /// graphs a [`DynamicParameter`](crate::graph::DynamicParameter) of one, or
 /// [several](crate::graph::DynamicParameters).
 #[diagnostic::on_unimplemented(
@@ -16,7 +16,7 @@ pub trait KernelImage<D> {
     fn given(self) -> Given;
 }
 
-/// What can be passed for a `sampler_t` parameter: `&Sampler`, or in graphs a
+/// An argument for a `sampler_t` parameter: `&Sampler`, or in graphs a
 /// [`DynamicParameter`](crate::graph::DynamicParameter) of one, or [several](crate::graph::DynamicParameters).
 #[diagnostic::on_unimplemented(
     message = "a kernel's sampler parameter cannot be given `{Self}`",

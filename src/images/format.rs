@@ -27,7 +27,7 @@ pub trait Channel: sealed::Sealed + Send + Sync + 'static {
 /// A device has some formats and not others
 /// ([`Context::image_formats`](crate::Context::image_formats)).
 pub trait PixelFormat: sealed::Sealed + Send + Sync + 'static {
-    /// What copies have for elements: a channel, or an array of channels in the order of the
+    /// The elements of copies: a channel, or an array of channels in the order of the
     /// format; bytes for [`Any`].
     type Pixel: Pod;
 

@@ -182,7 +182,7 @@ impl<F, D> Image<F, D> {
         self.object.format()
     }
 
-    /// What kernels can do with the image.
+    /// The accesses that kernels may make to the image.
     pub fn support(&self) -> FormatSupport {
         self.object.support
     }

@@ -1,4 +1,4 @@
-//! What all handles, regions and commands of an image share.
+//! The state that all handles, regions and commands of an image share.
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::{Context, Error, Result};
 pub(crate) struct ImageObject {
     pub(super) driver: Arc<driver::Image>,
     pub(super) context: Context,
-    /// What commands did to it.
+    /// The accesses of commands to it.
     pub(super) uses: Arc<Object>,
     pub(super) support: FormatSupport,
     /// The type in OpenCL C.
@@ -26,7 +26,7 @@ pub(crate) struct ImageObject {
     pub(super) whole: Whole,
 }
 
-/// What commands do with all pixels of an image.
+/// Accesses of commands to all pixels of an image.
 pub(super) struct Whole([Arc<Requirement>; 3]);
 
 impl Whole {

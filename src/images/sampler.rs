@@ -82,13 +82,13 @@ impl SamplerBuilder {
         self
     }
 
-    /// What lies outside of the image.
+    /// The pixels outside of the image.
     pub fn addressing(mut self, addressing: Addressing) -> Self {
         self.properties.addressing = addressing;
         self
     }
 
-    /// What lies between pixels.
+    /// The values between pixels.
     pub fn filter(mut self, filter: Filter) -> Self {
         self.properties.filter = filter;
         self

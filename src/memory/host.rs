@@ -178,7 +178,7 @@ impl<T: Pod, O> Readback<T, O> {
 }
 
 mod sealed {
-    /// What the elements of a copy become for the host: a vector, or the only one.
+    /// The host's form of the elements of a copy: a vector, or the only one.
     pub trait FromElements<T>: Sized {
         fn from_elements(elements: Vec<T>) -> crate::Result<Self>;
     }

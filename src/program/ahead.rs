@@ -71,7 +71,7 @@ pub(super) fn binary_of<'i>(image: &'i LoadedImage, device: &DeviceState) -> Opt
     }
 }
 
-/// What binaries of a device are called: all that they depend on, besides the image.
+/// The name of a device's binaries: all that they depend on, besides the image.
 fn kind(device: &DeviceState) -> String {
     device.fingerprint().iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -23,7 +23,7 @@ use crate::image::LoadedImage;
 use crate::memory::Region;
 use crate::{Error, Result};
 
-/// What a program has to do with device globals.
+/// The device globals that a program uses.
 #[derive(Debug, Default)]
 pub(super) struct Attached {
     /// The table of addresses that kernels get behind their own arguments.

@@ -25,12 +25,12 @@ use crate::driver::program::Program;
 use crate::image::LoadedImage;
 use crate::{Error, ErrorKind, Result, trace};
 
-/// What builds have in common.
+/// The parameters that builds share.
 pub(crate) struct Builder<'a> {
     pub(crate) context: &'a Arc<Context>,
     pub(crate) disk: Option<&'a Arc<DiskCache>>,
     pub(crate) globals: &'a Globals,
-    /// What the driver's compiler is told. Part of the cache key.
+    /// Options for the driver's compiler. Part of the cache key.
     pub(crate) options: &'a CStr,
 }
 
@@ -125,7 +125,7 @@ impl Builder<'_> {
         Ok(Arc::new(program))
     }
 
-    /// What an entry of the disk cache is named by: an image, what it was built for, and in what
+    /// The key of an entry of the disk cache: an image, what it was built for, and in what
     /// form.
     pub(super) fn cache_key(
         &self,

@@ -22,7 +22,7 @@ pub(super) const NAME: &str = "kernel bundle";
 /// Kernels of a module that is given at run time.
 ///
 /// The structure of the module is checked before a driver sees it: malformed bytes are an error.
-/// What its kernels do cannot be checked, so loading one is `unsafe`. The first launch of a kernel
+/// The library cannot check the code of its kernels, so loading one is `unsafe`. The first launch of a kernel
 /// builds its program, which is kept with the bundle. Other bundles of the same bytes find it in
 /// the disk cache.
 ///
@@ -42,7 +42,7 @@ pub(super) const NAME: &str = "kernel bundle";
 #[derive(Clone)]
 pub struct KernelBundle(Arc<Bundle>);
 
-/// What the clones of a bundle, its kernels and their calls share.
+/// The state that the clones of a bundle, its kernels and their calls share.
 pub(crate) struct Bundle {
     /// Before the images, whose addresses are its keys.
     programs: ProgramMap,

@@ -1,4 +1,4 @@
-//! What programs need to know of one device of a context, found out once.
+//! The facts about one device of a context that programs need, found out once.
 
 use oclave_faults::Fault;
 use std::sync::Arc;
@@ -72,12 +72,12 @@ impl DeviceState {
         &self.profile
     }
 
-    /// What modules are adapted to.
+    /// The target that modules are adapted to.
     pub(crate) fn target(&self) -> &DeviceTarget {
         &self.target
     }
 
-    /// What PTX is made for, where the device takes it instead of SPIR-V.
+    /// The target of PTX, where the device takes it instead of SPIR-V.
     pub(crate) fn ptx(&self) -> Option<&PtxTarget> {
         self.ptx.as_ref()
     }
@@ -90,7 +90,7 @@ impl DeviceState {
     /// How the kernels of an image come to know where device globals lie.
     pub(crate) fn variable_access(&self, image: &LoadedImage) -> DeviceGlobalAccess {
         let globals = image.device_globals();
-        // What stays a variable anyway, and functions that are called through pointers and must
+        // Variables that stay such anyway, and functions that are called through pointers and must
         // keep their type.
         let bound = globals.iter().any(|global| global.device_image_scope)
             || image.aspects().intersects(Aspects::FUNCTION_POINTERS | Aspects::DEVICE_ENQUEUE);
@@ -101,7 +101,7 @@ impl DeviceState {
         }
     }
 
-    /// What distinguishes the binaries of this device from those of others.
+    /// The key that distinguishes the binaries of this device from those of others.
     pub(crate) fn fingerprint(&self) -> &[u8] {
         &self.fingerprint
     }

@@ -33,7 +33,7 @@ pub(crate) struct Globals {
 /// wait for them.
 type OfDevice = Arc<Mutex<HashMap<String, Region>>>;
 
-/// What the first image said of a variable.
+/// A variable as the first image declared it.
 #[derive(Debug)]
 struct Declared {
     global: DeviceGlobalInfo,

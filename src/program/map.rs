@@ -39,12 +39,12 @@ struct LinkedKernel {
     kernel: Arc<ReadyKernel>,
 }
 
-/// What a program is built from. Images are named by where they lie: they live as long as the map
+/// The inputs of a program. Images are named by where they lie: they live as long as the map
 /// does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct ProgramKey {
     pub(crate) image: usize,
-    /// What the image is linked with: the beginning of a hash, 0 for nothing.
+    /// The images that it is linked with: the beginning of a hash, 0 for none.
     pub(crate) linked: u64,
     pub(crate) device: usize,
 }
@@ -56,7 +56,7 @@ pub(crate) struct GlobalKey {
     pub(crate) device: usize,
 }
 
-/// What a launch names.
+/// The key that a launch looks its kernel up by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct KernelKey {
     pub(crate) kernel: usize,

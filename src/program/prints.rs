@@ -14,7 +14,7 @@ use crate::driver::prints::PrintBatch;
 use crate::driver::sync::Mutex;
 use crate::image::LoadedImage;
 
-/// What one call of `printf` in a kernel printed; for [`ContextBuilder::printf`].
+/// The text that one call of `printf` in a kernel printed; for [`ContextBuilder::printf`].
 ///
 /// Its `Display` is the text.
 ///
@@ -30,7 +30,7 @@ pub struct Printed {
 
 impl Printed {
     /// The text, as the format says: with the end of the line, if there is one in the format.
-    /// What is no UTF-8 is replaced.
+    /// Bytes that are no UTF-8 are replaced.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -58,7 +58,7 @@ impl fmt::Display for Printed {
     }
 }
 
-/// What a program does with the text.
+/// The destination of the text.
 #[derive(Clone)]
 pub(crate) struct PrintSink(Arc<dyn Fn(&Printed) + Send + Sync>);
 

@@ -10,7 +10,7 @@ use crate::driver::hook;
 use crate::image::LoadedImage;
 use crate::{Error, ErrorKind, Result};
 
-/// What a recording of calls names the translation, which is no call of OpenCL.
+/// The name of the translation, which is no call of OpenCL, in a recording of calls.
 const TRANSLATION: &str = "translation to PTX";
 
 /// The PTX of the module that was made of an image for a device.

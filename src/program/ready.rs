@@ -29,7 +29,7 @@ pub(crate) struct BuiltProgram {
     sets: Vec<[u8; 32]>,
 }
 
-/// What launches do not name, and every object of a kernel gets.
+/// Arguments that launches do not name, and that every object of a kernel gets.
 #[derive(Debug)]
 struct Hidden {
     /// The memory of the hidden argument, if there is one.
@@ -126,7 +126,7 @@ impl ReadyKernel {
         &self.signature
     }
 
-    /// What its parameters are, if it is a kernel in Rust.
+    /// Its parameters, if it is a kernel in Rust.
     #[inline]
     pub(crate) fn slices(&self) -> Option<&[SliceParameter]> {
         self.slices.as_deref()

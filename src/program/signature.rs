@@ -1,4 +1,4 @@
-//! What a kernel's signature says: its declaration, and what of it a device does not allow.
+//! Signatures of kernels: declarations, and the parts of them that a device does not allow.
 
 use oclave_image::{Access, KernelSignature, Parameter, ParameterKind};
 

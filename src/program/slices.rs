@@ -1,4 +1,4 @@
-//! What parameters of kernels in Rust are to the host.
+//! Parameters of kernels in Rust, as the host passes them.
 
 use oclave_image::{KernelSignature, ParameterKind, PropertyValue, SLICES, SliceKind};
 

@@ -52,7 +52,7 @@ impl KernelSource {
     /// A program of one source.
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
         let mut config = Config::new();
-        // What cargo tells programs that it runs is not about this one.
+        // Variables that cargo sets for programs that it runs do not concern this compilation.
         for variable in ["CARGO_PKG_NAME", "CARGO_MANIFEST_DIR", "TARGET", "OUT_DIR", "NUM_JOBS"] {
             config.env(variable, "");
         }
@@ -177,7 +177,7 @@ impl KernelSource {
         Ok(found)
     }
 
-    /// What the images depend on, headers in files apart.
+    /// The inputs of the images, but for headers in files.
     fn key(&self, toolchain: &str) -> CacheKey {
         let options = format!("{:?}", self.config);
         let mut key = CacheKeyBuilder::new()

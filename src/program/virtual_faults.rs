@@ -1,4 +1,4 @@
-//! What is said of a virtual call that reached no function, and of a panic of a kernel in Rust. Both
+//! Errors of virtual calls that reached no function, and of panics of kernels in Rust. Both
 //! leave two words where the host looks after waits: a code, and the id of the kernel.
 
 use std::collections::HashMap;

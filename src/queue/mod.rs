@@ -9,7 +9,7 @@ mod order_tests;
 mod queue;
 mod traced;
 
-/// What `order` uses of the standard library.
+/// The types of the standard library that `order` uses.
 mod sync {
     pub(super) use crate::driver::sync::{Mutex, MutexGuard};
     pub(super) use std::sync::Arc;

@@ -9,7 +9,7 @@ use super::sync::{Arc, AtomicUsize, Mutex, MutexGuard, Ordering};
 use crate::event::Promise;
 use crate::{Error, Event};
 
-/// What a command asks of the order.
+/// The order that a command asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rank {
     /// Only what in-order queues and barriers ask.

@@ -49,7 +49,7 @@ pub struct Queue {
     dependencies: Dependencies,
 }
 
-/// What every command waits for. One event is the common case, and needs no allocation.
+/// The events that every command waits for. One event is the common case, and needs no allocation.
 #[derive(Clone)]
 enum Dependencies {
     None,
@@ -156,7 +156,7 @@ impl Queue {
         command::labelled(command::Labelled::Queue(self.recording().id()), label.into(), run)
     }
 
-    /// What every command waits for.
+    /// The events that every command waits for.
     pub(crate) fn dependencies(&self) -> &[Event] {
         self.dependencies.events()
     }

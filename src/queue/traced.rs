@@ -1,4 +1,4 @@
-//! What the crate `tracing` is told of the commands of a queue.
+//! Reports the commands of a queue to the crate `tracing`.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::range::NdRange;
 use crate::trace::{self, Measured, Ran};
 use crate::{Command, Event, Result};
 
-/// What the clocks show that commands are measured by.
+/// The readings of the clocks that commands are measured by.
 struct Clocks {
     /// `None` where the driver does not say.
     device_ns: Option<u64>,
@@ -58,7 +58,7 @@ impl Queue {
         )
     }
 
-    /// What is told of a command when it has ended; of a queue with profiling.
+    /// Reports a command of a queue with profiling when it has ended.
     fn measured(
         &self,
         name: String,
@@ -77,7 +77,7 @@ impl Queue {
                 let ran = |node: NodeTimes| clocks.ran(node.name, node.nodes, node.on_host, node.times);
                 return nodes.into_iter().map(ran).collect();
             }
-            // What failed has no times.
+            // A failed command has no times.
             let Ok(times) = event.profiling() else { return Vec::new() };
             let on_host = matches!(event.known(), Ok(Known::Done));
             vec![clocks.ran(name, Vec::new(), on_host, times)]

@@ -56,7 +56,7 @@ fn post(job: impl FnOnce() + Send + 'static) {
     }
 }
 
-/// What goes on when a command has ended, with its error if it failed: on the thread, or on one that
+/// Code that runs after a command has ended, with its error if it failed: on the thread, or on one that
 /// waits for it.
 pub(crate) struct Continuation(Mutex<State>);
 

@@ -73,7 +73,7 @@ pub(crate) fn is_exiting() -> bool {
 pub(super) fn run(job: super::Job) {
     let active = Counted::new(&ACTIVE);
     if is_exiting() {
-        // What it holds may call the driver as it goes.
+        // Dropping its fields may call the driver.
         std::mem::forget(job);
         drop(active);
         stop();
@@ -128,7 +128,7 @@ fn drain() {
     };
     let builds_end = wait(&BUILDS, 0, Instant::now() + BUILD_PATIENCE);
     let threads_stop = wait(&ACTIVE, own, deadline.max(Instant::now() + QUIET));
-    // What they have put on queues at last.
+    // Then the commands that they enqueued last.
     let ended = everything.wait_until(deadline.max(Instant::now() + QUIET));
     if !(builds_end && threads_stop && ended) {
         log::warn!("the process exits while commands run: wait for the queues before");

@@ -18,7 +18,7 @@ use crate::driver::sync::{Condvar, Mutex};
 /// Tells promises apart while they live.
 pub(crate) type Key = usize;
 
-/// What comes next for a promise.
+/// The next step of a promise.
 pub(crate) enum Step {
     /// It goes on when a command of a driver has ended.
     After(Arc<Continuation>),

@@ -1,4 +1,4 @@
-//! What is done without the feature `tracing`: the work, and nothing else.
+//! The feature `tracing` is off: each function only does the work.
 
 use super::Measured;
 use crate::Result;

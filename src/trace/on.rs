@@ -1,4 +1,4 @@
-//! What is done with the feature `tracing`.
+//! The feature `tracing` is on: spans and events.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};

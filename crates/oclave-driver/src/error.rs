@@ -6,7 +6,7 @@ use std::sync::Arc;
 /// Result with an [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What went wrong, after the error codes of SYCL 2020 (section 4.13.2, `sycl::errc`).
+/// The kind of an error, after the error codes of SYCL 2020 (section 4.13.2, `sycl::errc`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -67,7 +67,7 @@ impl fmt::Display for ErrorKind {
     }
 }
 
-/// What every fallible function of the library returns.
+/// The result of every fallible function of the library.
 ///
 /// `{}` prints one line: place, message, the OpenCL call with its code, the causes, and the remedy.
 /// `{:#}` adds the build log. `{:?}` prints a line for each of these, and so does `main` for an error
@@ -76,7 +76,7 @@ impl fmt::Display for ErrorKind {
 #[derive(Clone)]
 pub struct Error(Box<Inner>);
 
-/// What the library itself must know of an error.
+/// The facts about an error that the library itself needs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Cause {
     /// Of no consequence.
@@ -135,7 +135,7 @@ pub trait MakeError: Sized {
     /// Puts other places in the place of those already known.
     fn map_places(self, map: impl Fn(String) -> String) -> Self;
 
-    /// What the user can do.
+    /// The remedy for users.
     fn remedy(self, remedy: impl Into<String>) -> Self;
 
     /// The compiler's or linker's words.
@@ -237,7 +237,7 @@ impl Error {
         error.remedy("drop the guard of `read` or `write` first")
     }
 
-    /// What kind of error it is.
+    /// The kind of the error.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
@@ -275,7 +275,7 @@ impl Error {
         &self.0.place
     }
 
-    /// What can be done about it.
+    /// The remedy.
     pub fn remedy_text(&self) -> Option<&str> {
         self.0.remedy.as_deref()
     }

@@ -32,7 +32,7 @@ pub(crate) enum Argument {
 }
 
 impl Argument {
-    /// What a pointer points to, if it is not null; where that needs not be looked up, or was.
+    /// The memory that a pointer points to, if it is not null; where that needs not be looked up, or was.
     pub(crate) fn region(&self) -> Option<&Region> {
         match self {
             Self::Pointer(pointer) => match pointer.place() {
@@ -148,7 +148,7 @@ impl Pointer {
         }
     }
 
-    /// What the call says that the kernel does with it.
+    /// The kernel's access to it, as the call declares it.
     pub(crate) fn access(&self) -> Access {
         self.access
     }

@@ -44,7 +44,7 @@ pub struct KernelCall {
     more: Option<Box<More>>,
 }
 
-/// What few calls have.
+/// Options that few calls have.
 #[derive(Clone, Default)]
 struct More {
     /// Sorted by id, one value an id.
@@ -290,7 +290,7 @@ impl KernelCall {
         std::mem::take(&mut self.arguments)
     }
 
-    /// What the kernel does to parts of buffers, and to images.
+    /// The accesses of the kernel to parts of buffers, and to images.
     pub(in crate::command) fn requirements(&self) -> Vec<Arc<Requirement>> {
         let places = self.arguments.iter().filter_map(|argument| match argument {
             Argument::Pointer(pointer) => pointer.place().requirement(),

@@ -19,7 +19,7 @@ use crate::memory::buffer::Requirement;
 use crate::memory::{AsyncSource, HostTarget, TaskAccess};
 use crate::range::{LaunchRange, NdRange, Range};
 
-/// What a queue does, or a node of a graph: a kernel, a copy, a task on the host, with what it
+/// The work of a queue or of a node of a graph: a kernel, a copy, a task on the host, with what it
 /// waits for.
 ///
 /// Describing a command makes no OpenCL call and cannot fail: what does not fit is an error where
@@ -45,7 +45,7 @@ pub struct Command {
     name: Option<Name>,
 }
 
-/// What a command does, with what it does it to.
+/// The work of a command, with its operands.
 #[derive(Clone, Debug)]
 pub(crate) enum CommandKind {
     Kernel {
@@ -345,7 +345,7 @@ impl Command {
         Self { kind, after, name: None }
     }
 
-    /// What it does, and the events that it waits for.
+    /// Its work, and the events that it waits for.
     pub(crate) fn into_parts(self) -> (CommandKind, Vec<Event>) {
         (self.kind, self.after)
     }
@@ -377,7 +377,7 @@ impl Command {
 }
 
 impl CommandKind {
-    /// What it does to parts of buffers.
+    /// Its accesses to parts of buffers.
     pub(crate) fn requirements(&self) -> Vec<Arc<Requirement>> {
         match self {
             Self::Kernel { call, .. } => call.requirements(),

@@ -37,7 +37,7 @@ pub(crate) struct ControlFlow {
     pub(crate) max_iterations: u64,
 }
 
-/// What a loop or a condition decides by.
+/// The value that a loop or a condition decides by.
 #[derive(Clone, Debug)]
 pub(crate) enum ControlValue {
     Number(u64),
@@ -59,7 +59,7 @@ pub(crate) trait ControlBody: Any + fmt::Debug + Send + Sync {
     /// Equal for bodies that are of the same graph.
     fn id(&self) -> u64;
 
-    /// What its commands do to parts of buffers.
+    /// The accesses of its commands to parts of buffers.
     fn requirements(&self) -> Vec<Arc<Requirement>>;
 
     /// The memory of graphs that its commands use, with what stands for it.
@@ -216,7 +216,7 @@ impl ControlValue {
     }
 }
 
-/// What a body does to a part of a buffer, if it runs at all.
+/// The access of a body to a part of a buffer, if it runs at all.
 pub(crate) fn of_body(requirement: Arc<Requirement>) -> Arc<Requirement> {
     match requirement.replaces_all() {
         true => Arc::new(Requirement::clone(&requirement).of_possible_command()),
@@ -225,7 +225,7 @@ pub(crate) fn of_body(requirement: Arc<Requirement>) -> Arc<Requirement> {
 }
 
 impl ControlFlow {
-    /// What the decision does to a part of a buffer.
+    /// The access of the decision to a part of a buffer.
     pub(crate) fn own_requirement(&self) -> Option<Arc<Requirement>> {
         match &self.value {
             ControlValue::Device { from, .. } => from.requirement(),

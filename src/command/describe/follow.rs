@@ -1,4 +1,4 @@
-//! What of commands follows parameters of graphs.
+//! The parts of commands that follow parameters of graphs.
 
 use super::argument::Argument;
 use super::command::CommandKind;
@@ -7,7 +7,7 @@ use super::parameter::{Binding, newest_of};
 use crate::MakeError as _;
 use crate::{Error, Result};
 
-/// What of a command follows parameters.
+/// The parts of a command that follow parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Follows {
     Nothing,
@@ -48,7 +48,7 @@ impl CommandKind {
         Err(error.at(format!("argument {}", foreign.argument)))
     }
 
-    /// What parameters may change of the command.
+    /// The parts of the command that parameters may change.
     pub(crate) fn follows(&self) -> Follows {
         let (range, call) = match self {
             Self::Kernel { range, call } => (range, call),

@@ -18,7 +18,7 @@ pub(crate) trait GraphCommand: Any + fmt::Debug + Send + Sync {
     /// Whether it is a submission with events of its own, which cannot be a node.
     fn is_bound(&self) -> bool;
 
-    /// What its commands do to parts of buffers.
+    /// The accesses of its commands to parts of buffers.
     fn requirements(&self) -> Vec<Arc<Requirement>>;
 
     /// Checks that it was made for a context and device.

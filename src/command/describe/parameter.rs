@@ -26,7 +26,7 @@ pub(crate) struct Binding {
     pub(crate) parameter: Arc<Parameter>,
 }
 
-/// What a call is given for a parameter of its kernel.
+/// The argument of a call for a parameter of its kernel.
 #[derive(Debug)]
 pub struct Given {
     pub(in crate::command) argument: Argument,
@@ -66,12 +66,12 @@ fn next() -> u64 {
 }
 
 impl Given {
-    /// What follows no parameter.
+    /// A value that follows no parameter.
     pub(crate) fn fixed(argument: Argument) -> Self {
         Self { argument, parameters: Vec::new() }
     }
 
-    /// What follows parameters.
+    /// Values that follow parameters.
     pub(crate) fn following(parameters: Vec<Arc<Parameter>>) -> Self {
         Self { argument: newest(&parameters), parameters }
     }

@@ -1,4 +1,4 @@
-//! What can be passed for parameters of kernels.
+//! Arguments for parameters of kernels.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use super::parameter::{Given, Parameter};
 use super::place::Place;
 use crate::memory::{AccessKind, Accessor, UsmKind, UsmSlice, Writes};
 
-/// What can be passed for a by-value parameter of type `T`: a `T`, a [`RawArgument`], or in graphs
+/// An argument for a by-value parameter of type `T`: a `T`, a [`RawArgument`], or in graphs
 /// a [`DynamicParameter`](crate::graph::DynamicParameter) of one, or [several](crate::graph::DynamicParameters).
 #[diagnostic::on_unimplemented(
     message = "a kernel's parameter of type `{T}` cannot be given `{Self}`",
@@ -20,7 +20,7 @@ pub trait KernelValue<T> {
     fn given(self) -> Given;
 }
 
-/// What can be passed for a `local T *` parameter: [`Local<T>`](Local), or in graphs a
+/// An argument for a `local T *` parameter: [`Local<T>`](Local), or in graphs a
 /// [`DynamicParameter`](crate::graph::DynamicParameter) of one, or several.
 #[diagnostic::on_unimplemented(
     message = "local memory of `{T}` cannot be given as `{Self}`",
@@ -73,7 +73,7 @@ pub trait KernelPointer<T>: sealed::Sealed {
     #[doc(hidden)]
     fn pointer(self) -> Pointer;
 
-    /// What the argument follows.
+    /// The parameter that the argument follows.
     #[doc(hidden)]
     #[allow(private_interfaces, reason = "of a sealed trait")]
     fn parameters(&self) -> Vec<Arc<Parameter>> {

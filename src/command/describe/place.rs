@@ -33,7 +33,7 @@ pub enum Place {
 }
 
 impl Place {
-    /// What the place demands of the order of commands.
+    /// The order that the place demands of commands.
     pub(crate) fn requirement(&self) -> Option<Arc<Requirement>> {
         match self {
             Self::Accessor(requirement) => Some(Arc::clone(requirement)),
@@ -95,7 +95,7 @@ impl<T: Pod> HostData for T {
 pub trait Memory: Placed {}
 impl<M: Placed> Memory for M {}
 
-/// What memory holds, and how the host holds a copy of it.
+/// Elements in memory, and the host's form of a copy.
 pub trait Contents: Memory {
     /// The unit of copies: the `T` of a slice, or the whole value of a device global.
     type Element: Pod;

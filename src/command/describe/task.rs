@@ -13,7 +13,7 @@ use crate::{Context, Error, ErrorKind, Result};
 /// A host task in errors.
 pub(in crate::command) const TASK: &str = "the host task";
 
-/// What a host task runs, in the queue's context, where its parts have their contents.
+/// The closure of a host task, run in the queue's context, where its parts have their contents.
 type Task = dyn Fn(&Context) -> Result<()> + Send + Sync;
 
 /// A closure of a host task, with its outcome as a [`Result`].
@@ -23,11 +23,11 @@ pub(crate) struct HostTask {
     uses: Vec<Arc<Requirement>>,
     /// The graph and the node whose command it is, for errors.
     node: Option<(u64, u32)>,
-    /// What it is called, for errors.
+    /// Its name, for errors.
     name: Option<Name>,
 }
 
-/// What the closure of a host task may return: `()`, or a `Result<(), E>`.
+/// A result of a host task's closure: `()`, or a `Result<(), E>`.
 pub trait TaskResult: sealed::Sealed {
     #[doc(hidden)]
     fn into_result(self) -> Result<()>;
@@ -125,10 +125,10 @@ impl HostTask {
 
 /// Calls what a user wrote; a panic of `what` is an error.
 pub(in crate::command) fn caught<R>(what: &str, task: impl FnOnce() -> Result<R>) -> Result<R> {
-    // What it leaves half done is its author's business, as it is with threads that panic.
+    // State that it leaves half done is its author's business, as it is with threads that panic.
     catch_unwind(AssertUnwindSafe(task)).unwrap_or_else(|panic| {
         let error = Error::new(ErrorKind::HostTask, format!("{what} panicked: {}", message(&*panic)));
-        // What was thrown may panic itself as it goes; what that throws is given up.
+        // Dropping the payload may panic, too; the payload of that panic is leaked.
         catch_unwind(AssertUnwindSafe(|| drop(panic))).unwrap_or_else(std::mem::forget);
         Err(error)
     })

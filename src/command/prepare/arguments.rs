@@ -53,7 +53,7 @@ pub(super) fn check_images(kernel: &KernelSignature, arguments: &[Argument]) -> 
     .remedy("declare it once, as `read_write`, or use two images"))
 }
 
-/// What is wrong with an argument, if anything.
+/// The error of an argument, if it has one.
 fn mismatch(parameter: &ParameterKind, argument: &Argument) -> Option<String> {
     match (parameter, argument) {
         (ParameterKind::Value(ty), Argument::Value(value)) => {

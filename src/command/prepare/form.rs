@@ -17,7 +17,7 @@ use crate::memory::{Block, Region};
 use crate::program::ReadyKernel;
 use crate::{Queue, Result};
 
-/// What a command does, checked for the context and device of a queue.
+/// The work of a command, checked for the context and device of a queue.
 pub(crate) enum Form<'a> {
     /// Nothing on any device.
     Nothing,
@@ -35,7 +35,7 @@ pub(crate) enum Form<'a> {
         size: ByteBox,
         pattern: Box<[u8]>,
     },
-    /// What no list does, with the reason.
+    /// A command that no list runs, with the reason.
     Other(&'static str),
 }
 

@@ -15,7 +15,7 @@ pub(crate) struct GraphPart {
     submission: u64,
     /// Whether the graph knows that the submission is over.
     over: AtomicBool,
-    /// What it uses, once somebody has asked.
+    /// The memory that it uses, once somebody has asked.
     memory: OnceLock<Vec<Arc<Allocation>>>,
 }
 

@@ -9,7 +9,7 @@ use crate::range::NdRange;
 use crate::{Error, ErrorKind, Result};
 use oclave_faults::Fault;
 
-/// What a kernel demands of work-groups.
+/// The demands of a kernel on work-groups.
 #[derive(Debug, Clone, Copy, Default)]
 struct Demands {
     required: Option<[u32; 3]>,

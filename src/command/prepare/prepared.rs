@@ -157,7 +157,7 @@ impl PreparedCommand {
         }
     }
 
-    /// What it asks of the order; `alone`: it names no dependencies.
+    /// The order that it asks for; `alone`: it names no dependencies.
     pub(in crate::command) fn rank(&self, alone: bool) -> Rank {
         match self {
             Self::Barrier => Rank::Barrier { after_all: alone },

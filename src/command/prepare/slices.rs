@@ -90,7 +90,7 @@ fn check_length(
             "a slice of {given} elements of {element_bytes} bytes in memory of {size} bytes"
         ))
         .remedy("give the kernel both with `KernelCall::slice`, `slice_mut` or `local_slice`")),
-        // What refuses the memory says more than this.
+        // The error of the memory says more than this.
         (None, _) if matches!(memory, Some(Argument::Pointer(pointer)) if matches!(pointer.place(), Place::Refused(_))) => {
             Ok(())
         }

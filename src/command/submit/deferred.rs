@@ -45,7 +45,7 @@ enum Tie {
 }
 
 impl Tie {
-    /// What the failure of the other is to this one.
+    /// The effect of the other's failure on this one.
     fn failure(self, error: &Error) -> Option<&Error> {
         (self == Self::Needs).then_some(error)
     }
@@ -55,9 +55,9 @@ struct Work {
     prepared: PreparedCommand,
     queue: Queue,
     ticket: Ticket,
-    /// What the driver must wait for.
+    /// The events that the driver must wait for.
     natives: Vec<(driver::Event, Tie)>,
-    /// What the driver keeps in order without being told. A command that fails waits for it, too.
+    /// The events that the driver keeps in order without being told. A command that fails waits for them, too.
     ahead: Vec<driver::Event>,
     /// Whether its memory is still held.
     holds: bool,
@@ -238,7 +238,7 @@ impl DeferredCommand {
             work.queue.order().failed(&failure);
         }
         match work.prepared {
-            // What a closure holds may do anything as it goes, and this thread may have locked
+            // Dropping a closure may run any code, and this thread may have locked
             // something.
             PreparedCommand::HostTask(_) | PreparedCommand::Native { .. } => {
                 runtime::spawn(move || self.end(work, Outcome::Failed(failure)));
@@ -354,7 +354,7 @@ fn without(prepared: PreparedCommand) -> Result<()> {
 }
 
 thread_local! {
-    /// What became ready while this thread runs something that was.
+    /// Commands that became ready while this thread runs another one.
     static READY: RefCell<Option<VecDeque<Arc<DeferredCommand>>>> = const { RefCell::new(None) };
 }
 

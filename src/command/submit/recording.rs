@@ -8,7 +8,7 @@ use crate::driver::sync::{Mutex, MutexGuard};
 use crate::event::NodeOwner;
 use crate::{Event, Queue, Result};
 
-/// What takes the commands of recording queues: a graph.
+/// The receiver of commands from recording queues: a graph.
 pub(crate) trait Recorder: NodeOwner {
     /// Takes a command, with all its dependencies. The event stands for it in later commands
     /// ([`Event::recorded`]), and cannot be waited for.
@@ -18,7 +18,7 @@ pub(crate) trait Recorder: NodeOwner {
     fn record(self: Arc<Self>, queue: &Queue, command: Command) -> Result<Result<Event, Command>>;
 }
 
-/// What recorded the command of an event, while it lives.
+/// The recorder of the command of an event, while it lives.
 pub(super) fn recorder_of(event: &Event) -> Option<Arc<dyn Recorder>> {
     let owner = event.recorded()?.owner()?;
     owner.recorder().downcast::<Arc<dyn Recorder>>().ok().map(|recorder| *recorder)
@@ -82,7 +82,7 @@ impl Recording {
         self.active.load(Ordering::Acquire)
     }
 
-    /// What the queue records into; costs one load while it does not record.
+    /// The recorder of the queue; costs one load while it does not record.
     #[inline]
     pub(crate) fn recorder(&self) -> Option<Arc<dyn Recorder>> {
         if self.is_active() { self.active_recorder() } else { None }

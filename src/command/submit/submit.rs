@@ -29,7 +29,7 @@ pub(crate) fn submit(queue: &Queue, command: Command) -> Result<Event> {
         .map_err(|error| with_name(error, name_on(queue, own.as_ref())))
 }
 
-/// What a command is called that is put on a queue: its own name, in the labels of the queue.
+/// The name of a command on a queue: its own name, in the labels of the queue.
 fn name_on(queue: &Queue, own: Option<&Name>) -> Option<Name> {
     full_name(own, |whose| whose == Labelled::Queue(queue.recording().id()))
 }
@@ -203,7 +203,7 @@ fn is_for_driver(queue: &Queue, event: &Event) -> bool {
     }
 }
 
-/// What records the command: that which the queue records into, or else that of an event that it
+/// The recorder of the command: that which the queue records into, or else that of an event that it
 /// waits for.
 #[inline]
 fn recorder(queue: &Queue, command: &Command, after: &[Event]) -> Option<Arc<dyn Recorder>> {

@@ -1,16 +1,16 @@
-//! What users choose for an executable graph.
+//! Options of executable graphs.
 
 use crate::Device;
 use oclave_faults::Fault;
 
-/// What an executable graph shall be able to do.
+/// Options of an executable graph.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Options {
     pub(crate) updatable: bool,
     pub(crate) profiling: bool,
     pub(crate) strategy: ReplayStrategy,
     pub(crate) wait_for_interpreter: bool,
-    /// What memory of the graph is filled with before its first use.
+    /// The byte that memory of the graph is filled with before its first use.
     pub(crate) poison: Option<u8>,
 }
 

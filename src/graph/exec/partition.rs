@@ -19,7 +19,7 @@ use crate::{Error, Queue, Result};
 pub(in crate::graph) struct PartitionExec {
     pub(in crate::graph) steps: PreparedPart,
     pub(in crate::graph) replay: Box<dyn Replay>,
-    /// What its next run comes after: the event of its last run, and of those that failed half-way
+    /// The events that its next run follows: that of its last run, and of those that failed half-way
     /// and may run on.
     last: Vec<Event>,
 }
@@ -64,7 +64,7 @@ impl PartitionExec {
         after: &[&Event],
         put: impl FnOnce(&mut Self, &[&Event]) -> Result<Event>,
     ) -> Result<Event> {
-        // What is known to have ended needs no waiting for.
+        // Events that have ended need no wait.
         let mut last = std::mem::take(&mut self.last);
         last.retain(|last| !last.is_behind());
         let all: Vec<&Event> = after.iter().copied().chain(&last).collect();

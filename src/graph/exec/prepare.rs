@@ -16,7 +16,7 @@ use crate::{Error, Queue, Result};
 /// Joins are left out where that makes at most so many edges more.
 const FEW_EDGES: usize = 64;
 
-/// What a node was prepared as.
+/// The step that a node was prepared as, and its partition.
 #[derive(Debug, Clone)]
 pub(crate) struct Location {
     pub(crate) partition: u32,
@@ -102,7 +102,7 @@ impl<'a> Builder<'a> {
         self.find_waits(&[node], None);
         let behind = find(self.source.nodes, node).and_then(|at| self.successors.get(at));
         let behind = *behind.ok_or_else(|| no_node(node))? as usize;
-        // What runs nothing now may be given something to run.
+        // A node without work may get a command later.
         let may_grow = self.source.options.updatable && NodeType::of(&command).is_updatable();
         let step = match step.is_join() && !may_grow && is_left_out(self.waits.len(), behind) {
             true => Steps::Left(self.waits.as_slice().into()),

@@ -16,7 +16,7 @@ use crate::graph::plan::unit::Run;
 use crate::program::{InterpreterProgram, InterpreterSegment, Load, TaskList};
 use crate::{Error, Queue, Result};
 
-/// What nodes of a partition became tasks, in segments that are steps of its sequence.
+/// The nodes of a partition that became tasks, in segments that are steps of its sequence.
 pub(crate) struct Tasks {
     list: Arc<Mutex<TaskList>>,
     programs: Vec<Arc<InterpreterProgram>>,
@@ -38,7 +38,7 @@ pub(in crate::graph) struct PlannedSegment {
     pub(in crate::graph) cost_ns: f64,
 }
 
-/// What a task runs in.
+/// The surroundings of a task.
 pub(in crate::graph) struct TaskLimits<'a> {
     pub(in crate::graph) program: &'a Arc<InterpreterProgram>,
     pub(in crate::graph) launch: &'a InterpreterSegment,
@@ -162,7 +162,7 @@ impl Tasks {
         Ok(widest.div_ceil(run.groups.max(1) as usize))
     }
 
-    /// What decides whether other commands can replace that of a task.
+    /// The limits that decide whether another command can replace that of a task.
     pub(in crate::graph) fn limits(&self, task: u32) -> Result<TaskLimits<'_>> {
         let entry = self.entries.get(task as usize).ok_or_else(lost)?;
         let segment = self.segments.get(entry.segment as usize).ok_or_else(lost)?;

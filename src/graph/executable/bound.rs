@@ -23,7 +23,7 @@ struct Bound {
     graph: ExecutableGraph,
     /// By the number of the event from outside.
     events: Bindings,
-    /// What was given that is not of the graph.
+    /// The error of an event that is not of the graph.
     refused: Option<Error>,
 }
 
@@ -65,14 +65,14 @@ mod sealed {
     pub trait Graph {}
 }
 
-/// What a submission gives an event for: an [`ExternalEvent`], or an [`Event`] from outside that
+/// An input of a graph that a submission binds an event to: an [`ExternalEvent`], or an [`Event`] from outside that
 /// commands of the graph were recorded to wait for.
 pub trait OutsideSource: sealed::Sealed {}
 
 impl OutsideSource for ExternalEvent {}
 impl OutsideSource for Event {}
 
-/// What [`Queue::submit_graph`] takes: `&executable`, `executable.with(&outside, &event)`.
+/// A graph for [`Queue::submit_graph`]: `&executable`, `executable.with(&outside, &event)`.
 pub trait GraphSource: sealed::Graph + Into<Command> {}
 
 impl sealed::Graph for &ExecutableGraph {}

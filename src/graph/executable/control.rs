@@ -94,7 +94,7 @@ impl ExecutableGraph {
         Ok(ticket)
     }
 
-    /// What a partition is that is not for the device.
+    /// The kind of a partition that does not run on the device.
     pub(super) fn part_of(&self, index: usize) -> Option<PartOf> {
         let layout = self.layout();
         let partition = layout.partitions.get(index).filter(|partition| partition.host)?;
@@ -236,7 +236,7 @@ impl ExecutableGraph {
     }
 }
 
-/// What a partition is that is not for the device.
+/// The kind of a partition that does not run on the device.
 pub(super) enum PartOf {
     Host(crate::command::HostTask),
     Control(Box<ControlFlow>),
@@ -359,11 +359,11 @@ struct Machine {
     own: Arc<Promise>,
     lane: Queue,
     stage: Stage,
-    /// What ends before that which it waits for.
+    /// Events that end before those that it waits for.
     others: Vec<Event>,
     /// The commands of each iteration that runs, or of the launch, where it is measured.
     measured: Vec<Vec<Event>>,
-    /// What was read last.
+    /// The value that was read last.
     value: Vec<u8>,
     target: Option<(HostTarget<u8>, HostSink)>,
     then: Then,
@@ -383,7 +383,7 @@ enum Stage {
     Tasks,
 }
 
-/// What a machine does next.
+/// The next action of a machine.
 enum Next {
     /// It goes on when these have ended.
     Wait(Vec<Event>),
@@ -402,7 +402,7 @@ impl Machine {
         loop {
             let others = std::mem::take(&mut self.others);
             if let Some(error) = failure.take() {
-                // What the others failed with comes first, and they end before this does.
+                // The errors of the others come first, and they end before this does.
                 if !others.is_empty() {
                     match Gate::new(others.len(), Some((usize::MAX, error))).wait(self, others) {
                         Some((machine, error)) => (self, failure) = (machine, error),
@@ -423,7 +423,7 @@ impl Machine {
                     self.others.pop().into_iter().collect()
                 }
                 Err(error) => {
-                    // What was put on queues ends before this does.
+                    // Commands on queues end before this does.
                     let gate = Gate::new(events.len(), Some((0, error)));
                     match gate.wait(self, events) {
                         Some((machine, error)) => (self, failure) = (machine, error),

@@ -56,7 +56,7 @@ use crate::{Context, Device, Error, Event, Graph, Result};
 #[must_use = "an executable graph does nothing until it is submitted"]
 pub struct ExecutableGraph(Arc<Inner>);
 
-/// What all handles of an executable share.
+/// The state that all handles of an executable share.
 ///
 /// # Locks
 /// One lock has all that changes: `prepared`. `turn` only puts submissions and updates in an order.
@@ -157,7 +157,7 @@ impl ExecutableGraph {
         &self.0.bodies
     }
 
-    /// What its bodies do to parts of buffers.
+    /// The accesses of its bodies to parts of buffers.
     pub(in crate::graph) fn requirements_of_bodies(&self) -> OfBodies {
         requirements(self.bodies())
     }
@@ -333,7 +333,7 @@ fn bodies(
     layout.partitions.iter().map(bodies).collect()
 }
 
-/// What bodies do to parts of buffers.
+/// The accesses of bodies to parts of buffers.
 fn requirements(bodies: &[Vec<ExecutableGraph>]) -> OfBodies {
     let of_partition = |bodies: &Vec<ExecutableGraph>| {
         let all = bodies.iter().flat_map(|body| body.prepared().requirements.clone());

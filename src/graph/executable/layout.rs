@@ -1,4 +1,4 @@
-//! What of an executable graph never changes.
+//! The parts of an executable graph that never change.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

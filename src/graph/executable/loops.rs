@@ -65,7 +65,7 @@ impl LoopTimes {
     }
 }
 
-/// What a submission notes of a loop while it runs.
+/// The notes of a submission about a loop while it runs.
 #[derive(Default)]
 pub(super) struct LoopNotes(Mutex<Notes>);
 
@@ -102,7 +102,7 @@ impl LoopNotes {
         self.0.lock().inside = all.collect();
     }
 
-    /// What is known of the loop, and of those that the same launch ran.
+    /// The times of the loop, and of those that the same launch ran.
     pub(super) fn times(&self, own: Option<&LoopNode>) -> Vec<LoopTimes> {
         let notes = self.0.lock();
         let own = own.map(|own| LoopTimes::of(own, notes.iterations, notes.spans.clone()));

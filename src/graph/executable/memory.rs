@@ -34,7 +34,7 @@ pub(super) fn allocate(
             return Err(not_here(key).at(format!("node {}", flat.origin(node))));
         }
         for (key, reserved) in command.all_graph_memory() {
-            // What a body uses and is not here is memory of the body.
+            // Memory that a body uses and that is not here belongs to the body.
             if around.has(key) || !owners.contains(&key.owner) {
                 continue;
             }

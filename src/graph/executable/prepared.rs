@@ -17,7 +17,7 @@ use crate::graph::tune::flow::FlowSlot;
 use crate::graph::tune::tuned::{Retune, TunedPart};
 use crate::memory::buffer::{self, Requirement};
 
-/// What the bodies of each partition do to parts of buffers.
+/// The accesses of each partition's bodies to parts of buffers.
 pub(in crate::graph) type OfBodies = Vec<Vec<Arc<Requirement>>>;
 
 /// All of an executable that changes.
@@ -34,11 +34,11 @@ pub(in crate::graph) struct Prepared {
     pub(in crate::graph) flows: Vec<FlowSlot>,
     /// How often commands were changed.
     pub(in crate::graph) edits: u64,
-    /// What the commands do to parts of buffers, each once.
+    /// The accesses of the commands to parts of buffers, each once.
     pub(in crate::graph) requirements: Vec<Arc<Requirement>>,
     /// Those of bodies among them.
     of_bodies: OfBodies,
-    /// What it was made from; for updates.
+    /// The frozen graph that it was made from; for updates.
     pub(in crate::graph) frozen: Option<Frozen>,
     /// For updates.
     pub(in crate::graph) patches: Patches,
@@ -46,7 +46,7 @@ pub(in crate::graph) struct Prepared {
     pub(in crate::graph) outdated: (Vec<usize>, u64),
 }
 
-/// What an executable is brought up to date for.
+/// The purpose that an executable is brought up to date for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::graph) enum RefreshFor {
     /// The next submission.
@@ -101,7 +101,7 @@ impl Prepared {
         self.parts.get_mut(index)?.as_mut()
     }
 
-    /// What a node of the flat graph was prepared as.
+    /// The steps that a node of the flat graph was prepared as.
     pub(in crate::graph) fn steps(&self, node: u32) -> Option<&Steps> {
         self.locations.get(node as usize)?.as_ref().map(|location| &location.step)
     }
@@ -208,7 +208,7 @@ fn rebuild_if_due(
     Ok(())
 }
 
-/// What the commands do to parts of buffers, each once.
+/// The accesses of the commands to parts of buffers, each once.
 fn requirements(layout: &Layout, commands: &Commands, of_bodies: &OfBodies) -> Vec<Arc<Requirement>> {
     let mut bodies: HashMap<usize, &[Arc<Requirement>]> = HashMap::new();
     for (partition, of_bodies) in layout.partitions.iter().zip(of_bodies) {

@@ -139,7 +139,7 @@ impl ExecutableGraph {
         let given = (submitted, bound);
         let queues = |index: usize| if [first, last].contains(&Some(index)) { queue } else { lane };
         if let Err(error) = self.put_parts(queues, waits, given, last, &cancelled, events) {
-            // What was put there still runs after the last submission, and before the next.
+            // Its commands run after the last submission and before the next.
             if !events.is_empty() {
                 *turn = Some(submit_prepared(lane, PreparedCommand::Empty, events.iter(), &[])?);
             }

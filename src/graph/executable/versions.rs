@@ -24,13 +24,13 @@ pub(in crate::graph) struct Versions<P> {
     pub(in crate::graph) must_rebuild: bool,
 }
 
-/// What changes for submissions from one on.
+/// Changes that apply from one submission on.
 struct Version<P> {
     from: u64,
     pending: Pending<P>,
 }
 
-/// What is to be done to what is prepared.
+/// A change of the prepared steps.
 pub(in crate::graph) enum Pending<P> {
     Changes(StepChanges),
     /// All of it, and what the nodes are in it.
@@ -94,7 +94,7 @@ impl<P> Versions<P> {
         }
     }
 
-    /// What the next submission runs.
+    /// The steps that the next submission runs.
     pub(in crate::graph) fn rebuild(&mut self, new: Box<(P, Vec<Option<Location>>)>) {
         let from = self.submissions;
         // Changes for this submission are in it.

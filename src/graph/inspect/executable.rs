@@ -1,4 +1,4 @@
-//! What users can see of an executable graph.
+//! Inspection of executable graphs by users.
 
 use std::ffi::c_void;
 use std::path::Path;

@@ -8,7 +8,7 @@ use crate::command::GraphCommand;
 use crate::graph::executable::bound::executable_of;
 use crate::graph::executable::handle::ExecutableGraph;
 
-/// What is known of a submission that was made just now.
+/// The measurements of a submission that was made just now.
 pub(crate) struct MeasuredGraph {
     graph: ExecutableGraph,
     parts: Vec<TimedPart>,

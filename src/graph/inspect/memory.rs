@@ -1,4 +1,4 @@
-//! What memory a graph has, and why so much.
+//! The size of a graph's memory, with its reasons.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! What users can see of graphs.
+//! Inspection of graphs by users.
 
 pub(super) mod dot;
 mod executable;

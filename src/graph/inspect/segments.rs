@@ -1,4 +1,4 @@
-//! What the interpreter runs of an executable graph, and what not.
+//! The nodes of an executable graph that the interpreter runs, and the reasons for the others.
 
 use std::collections::{BTreeMap, BTreeSet};
 

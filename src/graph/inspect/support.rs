@@ -1,4 +1,4 @@
-//! What a device does for graphs.
+//! The features of a device that graphs use.
 
 use crate::Device;
 use crate::graph::exec::options::{ReplayStrategy, interpreter_of_environment};

@@ -36,7 +36,7 @@ pub struct NodeTimes {
     /// its number. There is one node, except for command buffers and segments of the interpreter,
     /// whose nodes are not measured one by one.
     pub nodes: Vec<usize>,
-    /// What it is: `kernel saxpy`, `solve/copy: memcpy`.
+    /// Its title: `kernel saxpy`, `solve/copy: memcpy`.
     pub name: String,
     /// The names of those nodes that have one ([`Node::name`](crate::graph::Node::name)), in their order.
     pub names: Vec<String>,
@@ -224,7 +224,7 @@ pub(super) struct TimedPart {
     /// Its place among all partitions.
     index: usize,
     info: PartitionInfo,
-    /// What its first command is.
+    /// The title of its first command.
     name: String,
     /// `None` for a host task, a loop or a condition.
     sequence: Option<TimedSequence>,

@@ -11,7 +11,7 @@ use crate::dag::NodeId;
 use crate::handles::Handles;
 use crate::{Error, Result};
 
-/// What the next node depends on; from [`Graph::after`] and [`Graph::after_all_leaves`] (sections
+/// The dependencies of the next node; from [`Graph::after`] and [`Graph::after_all_leaves`] (sections
 /// 7.4.4 and 7.4.5).
 #[must_use = "no node is added before `add` or `add_empty`"]
 #[derive(Debug)]
@@ -104,7 +104,7 @@ pub(in crate::graph) mod sealed {
     }
 }
 
-/// What becomes a node: a [`Command`] (or what can be made one), a
+/// A source of nodes: a [`Command`] (or a value that can be made one), a
 /// [`DynamicCommandGroup`](crate::graph::DynamicCommandGroup).
 pub trait NodeSource: sealed::Sealed {}
 

@@ -25,7 +25,7 @@ pub(in crate::graph) mod sealed {
     }
 }
 
-/// What a loop or a condition runs: a [`Graph`], or an [`ExecutableGraph`](crate::graph::ExecutableGraph). `()` runs nothing.
+/// The body of a loop or a condition: a [`Graph`], or an [`ExecutableGraph`](crate::graph::ExecutableGraph). `()` runs nothing.
 ///
 /// The nodes and edges of a graph are those that it has when it becomes a body, and none may be
 /// added later. Values, ranges and commands are those of the time when the graph around it is

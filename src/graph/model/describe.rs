@@ -1,4 +1,4 @@
-//! What a node does: its type, and in words for drawings and messages.
+//! Types of nodes, and their titles for drawings and messages.
 
 use std::any::TypeId;
 use std::fmt::{self, Debug, Write as _};
@@ -7,7 +7,7 @@ use bytemuck::Pod;
 
 use crate::command::{Argument, CommandKind, ControlKind, ControlValue, Name, Place, Value};
 
-/// What a node does (`sycl_ext_oneapi_graph`, section 7.4, `node_type`).
+/// The type of a node (`sycl_ext_oneapi_graph`, section 7.4, `node_type`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum NodeType {

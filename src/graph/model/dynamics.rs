@@ -1,4 +1,4 @@
-//! What a graph knows of its parameters and command groups.
+//! The parameters and command groups of a graph.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::memory::buffer::Requirement;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct GroupId(u32);
 
-/// What has a command that follows a parameter.
+/// The owner of a command that follows a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Owner {
     Node(NodeId),
@@ -33,12 +33,12 @@ pub(crate) struct Dynamics {
     sites: HashMap<u64, Vec<Site>>,
     groups: Vec<Group>,
     changes: Arc<Changes>,
-    /// What was changed, by the number of its last change, and the other way round.
+    /// Changed objects by the number of their last change, and the reverse.
     changed: BTreeMap<u64, Changed>,
     last_changes: HashMap<Changed, u64>,
 }
 
-/// What nodes have their arguments, ranges or commands from.
+/// An object that nodes take their arguments, ranges or commands from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(in crate::graph) enum Changed {
     Parameter(u64),
@@ -76,12 +76,12 @@ pub(in crate::graph) struct Group {
 #[derive(Debug)]
 pub(in crate::graph) struct Alternative {
     pub(in crate::graph) command: Arc<CommandKind>,
-    /// What the command itself says that it waits for.
+    /// The nodes that the command itself names as dependencies.
     pub(in crate::graph) after: Vec<NodeId>,
 }
 
 impl Alternative {
-    /// What the command does to parts of buffers, with the values that its parameters have now.
+    /// The accesses of the command to parts of buffers, with the values that its parameters have now.
     pub(in crate::graph) fn requirements(&self) -> Vec<Arc<Requirement>> {
         if !self.command.is_behind() {
             return self.command.requirements();

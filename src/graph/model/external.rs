@@ -38,7 +38,7 @@ pub struct ExternalEvent {
 }
 
 impl ExternalEvent {
-    /// What commands of the graph wait for: [`Command::after`](crate::Command::after), and
+    /// The event that commands of the graph wait for: [`Command::after`](crate::Command::after), and
     /// [`Queue::after`](crate::Queue::after) of queues that record to the graph.
     pub fn event(&self) -> &Event {
         &self.event

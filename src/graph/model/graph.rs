@@ -225,7 +225,7 @@ impl GraphBuilder {
         self
     }
 
-    /// What [`Queue::wait`] and [`Event::wait`](crate::Event::wait) do while queues record to the graph.
+    /// Chooses the meaning of [`Queue::wait`] and [`Event::wait`](crate::Event::wait) while queues record to the graph.
     /// By default, they are errors, as nothing runs that they could wait for.
     ///
     /// As barriers, they return at once. All that is recorded later, on every queue that records to the

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::dag::NodeId;
 use crate::memory::buffer::{Dependency, Requirement, Tracker};
 
-/// What the nodes of a graph did to buffers, by buffer.
+/// The accesses of a graph's nodes to buffers, by buffer.
 #[derive(Default)]
 pub(in crate::graph) struct Hazards(HashMap<u64, Tracker<NodeId>>);
 

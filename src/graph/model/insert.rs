@@ -78,7 +78,7 @@ impl GraphInner {
         Ok(Ok(Node::new(Arc::clone(self), id)))
     }
 
-    /// What a command is called: its own name, in the labels of the graph and of the queue that it is
+    /// The name of a command: its own name, in the labels of the graph and of the queue that it is
     /// recorded from.
     pub(in crate::graph) fn name_of(&self, own: Option<&Name>, queue: Option<&Queue>) -> Option<Name> {
         let queue = queue.map(|queue| queue.recording().id());

@@ -67,7 +67,7 @@ impl Node {
         node_place(self.index(), state.dag.payload(self.id).and_then(|data| data.name.as_ref()))
     }
 
-    /// What the node does.
+    /// The type of the node.
     pub fn node_type(&self) -> NodeType {
         self.graph.state().dag.payload(self.id).map_or(NodeType::Empty, |data| NodeType::of(&data.command))
     }

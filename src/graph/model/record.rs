@@ -15,7 +15,7 @@ use crate::event::{NodeOwner, Recorded, Waited};
 use crate::handles::Handles;
 use crate::{Error, Event, Queue, Result};
 
-/// What a queue does with commands (`sycl_ext_oneapi_graph`, section 7.6.1).
+/// Whether a queue executes commands or records them (`sycl_ext_oneapi_graph`, section 7.6.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum QueueState {

@@ -21,7 +21,7 @@ pub(crate) struct Frozen {
     pub(crate) device: Device,
     /// By number.
     pub(crate) commands: Vec<Arc<CommandKind>>,
-    /// What the nodes depend on, in the order in which the edges were made.
+    /// The predecessors of each node, in the order in which the edges were made.
     pub(crate) predecessors: Edges,
     /// The events from outside.
     pub(in crate::graph) externals: Vec<External>,

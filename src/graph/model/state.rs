@@ -1,4 +1,4 @@
-//! What all handles of a graph share: its properties, and what changes while it is built.
+//! The state that all handles of a graph share: its properties, and its nodes while it is built.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -16,7 +16,7 @@ use crate::driver::sync::{Mutex, MutexGuard};
 use crate::memory::buffer::Requirement;
 use crate::{Context, Device, Error};
 
-/// What all handles of a graph, its nodes, and the events of recorded commands share.
+/// The state that all handles of a graph, its nodes, and the events of recorded commands share.
 pub(crate) struct GraphInner {
     id: u64,
     context: Context,
@@ -37,7 +37,7 @@ pub(in crate::graph) struct Options {
     pub(super) waits: Waits,
 }
 
-/// What waits mean on queues that record; for [`GraphBuilder::waits`](crate::graph::GraphBuilder::waits).
+/// The meaning of waits on queues that record; for [`GraphBuilder::waits`](crate::graph::GraphBuilder::waits).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Waits {
@@ -48,7 +48,7 @@ pub enum Waits {
     AsBarriers,
 }
 
-/// What changes while a graph is built.
+/// The state that changes while a graph is built.
 pub(crate) struct State {
     pub(crate) dag: Dag<NodeData>,
     pub(in crate::graph) hazards: Hazards,
@@ -58,7 +58,7 @@ pub(crate) struct State {
     pub(in crate::graph) externals: Vec<NodeId>,
 }
 
-/// What a graph keeps of a node.
+/// A node of a graph: its command and options.
 #[derive(Debug, Clone)]
 pub(crate) struct NodeData {
     /// Shared with frozen graphs: an update puts another one in its place, or changes a copy.

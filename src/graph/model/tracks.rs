@@ -1,4 +1,4 @@
-//! What a graph knows of the queues that record to it.
+//! The queues that record to a graph.
 //!
 //! Lock order: a graph's state, then a queue's recording.
 
@@ -12,7 +12,7 @@ use crate::dag::NodeId;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TrackId(u32);
 
-/// What a recorded command waits for besides what it names, and what it means for those after it.
+/// The order of a recorded command beside the dependencies that it names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::graph) enum Role {
     /// A command like any other.

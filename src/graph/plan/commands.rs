@@ -81,7 +81,7 @@ impl Commands {
         (0..self.all.len()).filter_map(|node| self.unlocated(node)).map(Cow::into_owned).collect()
     }
 
-    /// What of a node may have changed if this is its command in the graph; `None`: anything.
+    /// The parts of a node that may have changed if this is its command in the graph; `None` for all.
     pub(in crate::graph) fn shares(&self, node: usize, command: &Arc<CommandKind>) -> Option<Follows> {
         let own = self.all.get(node)?;
         Arc::ptr_eq(&own.command, command).then_some(own.follows)

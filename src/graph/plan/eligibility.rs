@@ -1,11 +1,11 @@
-//! What the interpreter can run, and what it is estimated to cost. Pure: numbers in, numbers out.
+//! Decides which commands the interpreter can run, and estimates their cost. Pure: numbers in, numbers out.
 
 use oclave_image::passes::interpreter::{ByteBox, InterpreterKernel, InterpreterUnit};
 
 use super::unit::LONGEST_NS;
 use crate::program::GroupLimits;
 
-/// What local memory of any type is aligned to.
+/// The alignment of local memory of any type.
 pub(in crate::graph) const LOCAL_ALIGN: usize = 128;
 /// Nanoseconds that a task without work is taken to cost, and a step of a work-item. Devices differ
 /// by a factor of three or so, and nobody knows how often loops run: where it matters, whole plans
@@ -32,7 +32,7 @@ pub(in crate::graph) enum Kind {
     Standalone(u32),
 }
 
-/// What planning knows of a node.
+/// A node as planning sees it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in crate::graph) struct Candidate {
     pub(in crate::graph) kind: Kind,
@@ -61,7 +61,7 @@ impl Candidate {
         Self { kind: Kind::Of(program, local), steps, has_loops: kernel.cost.has_loops }
     }
 
-    /// What moves bytes, in elements as wide as all of `alignment` and the box are multiples of.
+    /// The cost of moving bytes, in elements as wide as `alignment` and the box allow.
     pub(in crate::graph) fn moved(alignment: u64, size: &ByteBox) -> Self {
         let [row_bytes, rows, planes] = size.extent;
         let pitches = size.to_pitch.iter().chain(&size.from_pitch).fold(0, |all, pitch| all | pitch);

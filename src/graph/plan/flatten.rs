@@ -210,7 +210,7 @@ impl Flat {
         self.waits.of(index as u32)
     }
 
-    /// What each node waits for.
+    /// The predecessors of each node.
     pub(crate) fn edges(&self) -> &Edges {
         &self.waits
     }

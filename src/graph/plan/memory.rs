@@ -133,7 +133,7 @@ impl Bits {
     }
 }
 
-/// What is known of a request while nodes are gone through.
+/// The lifetime of a request, as far as nodes were visited.
 #[derive(Default)]
 struct Life {
     /// The columns of uses that no other use comes after.
@@ -283,7 +283,7 @@ pub(in crate::graph) struct Memory(HashMap<Reserved, Place>);
 /// Memory of a graph.
 #[derive(Debug, Clone)]
 pub(in crate::graph) struct Place {
-    /// What stands for it in commands of the graph.
+    /// The region that stands for it in commands of the graph.
     pub(in crate::graph) reserved: Region,
     pub(in crate::graph) there: Region,
 }

@@ -17,11 +17,11 @@ const CERTAIN: f64 = 0.25;
 /// a submission.
 const MOST_NODES: usize = 10_000;
 
-/// What planning knows of the nodes of a partition.
+/// The nodes of a partition as planning sees them.
 #[derive(Debug, Default)]
 pub(in crate::graph) struct Candidates {
     pub(in crate::graph) nodes: Vec<Candidate>,
-    /// What [`Kind::Standalone`] points to.
+    /// The reasons that [`Kind::Standalone`] indexes.
     pub(in crate::graph) reasons: Vec<String>,
 }
 

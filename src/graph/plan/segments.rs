@@ -26,7 +26,7 @@ use super::sharing::{Divider, Shared};
 use super::unit::{LONGEST_NS, Run, Unit};
 use crate::dag::Waiting;
 
-/// What decides where nodes run.
+/// The properties of a device that decide where nodes run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in crate::graph) struct Machine {
     /// Cores, or whatever runs groups side by side; 1 at least.
@@ -81,7 +81,7 @@ struct Cutter<'a, P> {
     /// Ready ones for launches.
     alone: Vec<u32>,
     units: Vec<Unit>,
-    /// What is being collected: nodes of one launch, or of several where sharing them is better.
+    /// The run that is being collected: nodes of one launch, or of several where sharing them is better.
     run: Run,
     /// Where levels of it end: nodes that do not depend on each other.
     levels: Vec<usize>,

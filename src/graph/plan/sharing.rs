@@ -155,7 +155,7 @@ impl<P: Fn(usize, &mut dyn FnMut(usize))> Divider<'_, P> {
     }
 }
 
-/// What hangs together, as nodes are added one by one.
+/// Connected components, as nodes are added one by one.
 struct Components {
     first: usize,
     /// By node: one of the same component, its root in the end, and what the component costs, where
@@ -189,7 +189,7 @@ impl Components {
         }
     }
 
-    /// What the component costs of which this is the root.
+    /// The cost of the component with this root.
     fn cost(&self, root: usize) -> f64 {
         self.entry(root).map_or(0.0, |entry| entry.1)
     }

@@ -32,17 +32,17 @@ use crate::memory::buffer::Requirement;
 use crate::program::{FlowGroup, FlowLoad, InterpreterProgram, TaskList};
 use crate::{Context, Device, Error, ErrorKind, Event as AnyEvent, Queue, Result};
 
-/// What a launch should take at most.
+/// The longest time that a launch should take.
 const LAUNCH: Duration = Duration::from_millis(50);
 /// The budget of the first launch, in estimated nanoseconds: estimates may be far from the truth.
 const FIRST_BUDGET_NS: u64 = 5_000_000;
-/// What is estimated to take no longer in all runs in one launch, whatever it takes.
+/// Loops with an estimate up to this run in one launch, however long they take in fact.
 const SHORT_NS: f64 = 20_000_000.0;
 /// A node that is estimated to cost more is launched, and the loop around it is decided by the host.
 const CAP_NS: f64 = 8000.0;
 /// Steps of a task, from which on a group runs it faster than a work-item.
 const SHARED_STEPS: f64 = 1024.0;
-/// What a task that jumps costs, in nanoseconds: on a CPU, and on a GPU, where the first work-item of a group runs it.
+/// The cost of a task that jumps, in nanoseconds: on a CPU, and on a GPU, where the first work-item of a group runs it.
 const JUMP_NS: f64 = 10.0;
 const GPU_JUMP_NS: f64 = 200.0;
 /// Nodes that must run for an interpreter program to be worth its build.
@@ -442,7 +442,7 @@ impl<'t> Writer<'t> {
 
     /// The list, with its memory.
     fn finish(mut self, program: Arc<InterpreterProgram>) -> Result<Flow> {
-        // What a launch writes is behind the last task.
+        // A launch writes its result behind the last task.
         let mut list = TaskList::new(self.items.len() + 1);
         let mut sequence = Sequence::new(self.queue.context().driver(), self.queue.device());
         let mut scratch = Vec::new();
@@ -500,7 +500,7 @@ impl<'t> Writer<'t> {
 }
 
 impl Flow {
-    /// What its tasks use.
+    /// The memory that its tasks use.
     pub(in crate::graph) fn memory(&self) -> &[Arc<Allocation>] {
         &self.memory
     }

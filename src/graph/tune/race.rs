@@ -22,7 +22,7 @@ const FASTER: f64 = 0.97;
 /// Another plan for the nodes of a partition, prepared for the nodes as they are now.
 pub(in crate::graph) struct Contender {
     pub(in crate::graph) steps: PreparedPart,
-    /// What the nodes became.
+    /// The steps that the nodes became.
     pub(in crate::graph) locations: Vec<Option<Location>>,
 }
 
@@ -34,7 +34,7 @@ pub(in crate::graph) struct Race {
     best: Vec<f64>,
     /// Of the plans.
     context: Context,
-    /// What measures them, from the context's internal queues.
+    /// The queue that measures them, one of the context's internal queues.
     queue: Option<Arc<Queue>>,
     running: Option<Running>,
     round: u32,
@@ -163,7 +163,7 @@ impl Drop for Race {
 fn winner(times: &[f64]) -> Option<usize> {
     let (now, contenders) = times.split_first()?;
     let (fastest, time) = contenders.iter().enumerate().min_by(|a, b| a.1.total_cmp(b.1))?;
-    // What was never measured is no slower.
+    // A plan without a measurement counts as no slower.
     (now.is_finite() && *time < FASTER * now).then_some(fastest)
 }
 

@@ -1,4 +1,4 @@
-//! What the interpreter can do with commands: asks programs, and gives planning plain numbers.
+//! Asks interpreter programs which commands they can run, and returns plain numbers for planning.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::graph::plan::planner::Candidates;
 use crate::program::{INTERPRETER_FLOW, InterpreterPart, InterpreterProgram, InterpreterSlot, Shape};
 use crate::{Error, Queue, Result};
 
-/// What came of looking at the nodes of a partition.
+/// The result of looking at the nodes of a partition.
 pub(in crate::graph) enum Surveyed {
     Ready(Survey),
     /// Interpreter programs are being built for them.
@@ -27,7 +27,7 @@ pub(in crate::graph) enum Surveyed {
 #[derive(Default)]
 pub(in crate::graph) struct Survey {
     pub(in crate::graph) candidates: Candidates,
-    /// What [`Kind::Of`](crate::graph::plan::eligibility::Kind::Of) points to.
+    /// The programs that [`Kind::Of`](crate::graph::plan::eligibility::Kind::Of) indexes.
     pub(in crate::graph) programs: Vec<Arc<InterpreterProgram>>,
 }
 

@@ -52,7 +52,7 @@ pub(in crate::graph) struct TunedPart {
     is_frequent: bool,
 }
 
-/// What may bring better steps.
+/// The stage of tuning that may bring better steps.
 enum Tuning {
     /// Nothing.
     Done,
@@ -65,7 +65,7 @@ enum Tuning {
     Racing(Race),
 }
 
-/// What tuning asks for before the next replay.
+/// A request of tuning before the next replay.
 pub(in crate::graph) enum Retune {
     /// To prepare all nodes again.
     Rebuild,
@@ -111,7 +111,7 @@ impl TunedPart {
                 0 | 1 => {
                     return launched(locations, "there is no more than one small kernel", Tuning::Done);
                 }
-                // What is measured node by node stays as it is.
+                // Executables that measure each node keep their steps.
                 _ if !is_frequent && options.profiling => {
                     return launched(locations, FEW_MEASURED, Tuning::Done);
                 }
@@ -144,7 +144,7 @@ impl TunedPart {
         let always = policy == InterpreterPolicy::Always;
         let plans = plans(flat, nodes, &survey.candidates, cores, always);
         let steps = prepare(source, locations, plans.first, &survey.programs)?;
-        // What is measured node by node is measured as it is.
+        // Executables that measure each node take part in no race.
         let race = match options.profiling {
             false => Race::new(source, plans.others, &survey.programs)?,
             true => None,

@@ -28,12 +28,12 @@ use crate::graph::tune::survey;
 use crate::handles::Handles;
 use crate::{Error, Graph, Queue, Result};
 
-/// What is to be done for nodes, by their places in the flat graph.
+/// The changes of a commit, by the places of nodes in the flat graph.
 #[derive(Default)]
 struct Chosen {
     /// Nothing but the values of their parameters has changed.
     followers: Vec<Follower>,
-    /// What their commands shall be.
+    /// Their new commands.
     changes: Vec<(usize, Arc<CommandKind>)>,
 }
 
@@ -295,7 +295,7 @@ impl ExecutableGraph {
     }
 }
 
-/// What is to be done for nodes.
+/// Chooses the changes for nodes.
 fn choose(
     prepared: &Prepared,
     layout: &Layout,
@@ -415,7 +415,7 @@ fn check(
     let rebuild = || new.step(queue).map(|_| Fit::Rebuild);
     let fit = match location.map(|location| &location.step) {
         None => Fit::Host,
-        // What did nothing may be given something to do.
+        // A node without work may get a command.
         Some(Steps::Left(_)) if !NodeType::of(new).is_updatable() => return Ok(None),
         Some(Steps::Left(_)) => rebuild()?,
         Some(_) if part.is_some_and(|part| part.versions.must_rebuild) => rebuild()?,

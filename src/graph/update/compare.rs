@@ -180,7 +180,7 @@ fn first_difference(target: &Nodes<'_>, source: &Nodes<'_>) -> Option<String> {
     })
 }
 
-/// What an update cannot change of a command.
+/// A difference between commands that no update can make up for.
 fn command_difference(target: &CommandKind, source: &CommandKind) -> Option<String> {
     match (target, source) {
         (CommandKind::Kernel { call: target, .. }, CommandKind::Kernel { call: source, .. }) => {
@@ -240,7 +240,7 @@ mod tests {
     #[derive(Debug, Clone)]
     struct Plain(Vec<(CommandKind, Vec<u32>)>);
 
-    /// What is found for two graphs.
+    /// Applies `find` to two graphs.
     fn compare<T>(target: &Plain, source: &Plain, find: impl FnOnce(&Nodes<'_>, &Nodes<'_>) -> T) -> T {
         let [old, new] = [target, source].map(|graph| {
             let mut edges = Edges::default();

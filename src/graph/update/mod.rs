@@ -1,4 +1,4 @@
-//! What of a graph can change after its nodes were added (`sycl_ext_oneapi_graph`, section 7.5.2).
+//! Changes of a graph after its nodes were added (`sycl_ext_oneapi_graph`, section 7.5.2).
 //!
 //! ```text
 //! parameter.rs   DynamicParameter: values that arguments of any number of nodes follow

@@ -59,7 +59,7 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// What a [`DynamicParameter`] may be: a by-value argument, a [`UsmSlice`], an [`Accessor`],
+/// A value of a [`DynamicParameter`]: a by-value argument, a [`UsmSlice`], an [`Accessor`],
 /// [`Local`] memory, or a [`RawArgument`].
 pub trait DynamicValue: sealed::Sealed {
     /// Whether a new value may not fit where the one before did.

@@ -14,7 +14,7 @@ use crate::memory::bounds;
 use crate::memory::shape::Shape;
 use crate::{Error, Result};
 
-/// What is done through an accessor, as types.
+/// Modes of access, as types.
 pub mod access {
     /// The elements are read.
     #[derive(Debug)]
@@ -44,7 +44,7 @@ mod sealed_mode {
     }
 }
 
-/// What is done through an accessor: [`access::Read`], [`access::Write`] or [`access::ReadWrite`].
+/// A mode of access: [`access::Read`], [`access::Write`] or [`access::ReadWrite`].
 pub trait AccessKind: sealed_mode::Sealed + 'static {
     /// Elements `T` in a host task: `&[T]`, or `&mut [T]` where they are written.
     type View<'a, T: 'a>;
@@ -203,12 +203,12 @@ impl<T: Pod, A: AccessKind> Accessor<T, A> {
 }
 
 impl<T, A> Accessor<T, A> {
-    /// What a kernel does with the part.
+    /// The access of a kernel to the part.
     pub(crate) fn use_by_kernel(&self) -> &Arc<Requirement> {
         &self.requirement
     }
 
-    /// What a copy or a fill does with it: one that writes replaces every element.
+    /// The access of a copy or a fill: one that writes replaces every element.
     pub(crate) fn use_by_copy(&self, write: bool) -> Arc<Requirement> {
         if write && !self.requirement.no_init {
             Arc::new(Requirement::clone(&self.requirement).replaced())

@@ -13,7 +13,7 @@ pub(crate) struct Area {
     pub(crate) extent: Triple,
 }
 
-/// What is left of an area without another.
+/// The rest of an area without another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rest {
     /// Nothing: the other covers it.
@@ -72,7 +72,7 @@ impl Area {
             || self.sides().zip(other.sides()).all(|((a, a_end), (b, b_end))| a <= b && b_end <= a_end)
     }
 
-    /// What is left of it without `cut`. Exact where `cut` spans it in all dimensions but one, as
+    /// The rest of it without `cut`. Exact where `cut` spans it in all dimensions but one, as
     /// always in one dimension.
     pub(crate) fn without(&self, cut: &Self) -> Rest {
         let mut partial = None;

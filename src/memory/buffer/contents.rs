@@ -12,7 +12,7 @@ use crate::event::EventStatus;
 use crate::memory::Region;
 use crate::{Context, Error, Event, Result};
 
-/// What a command runs on the host.
+/// The function that a command runs on the host.
 type Task = Box<dyn Fn() -> Result<()> + Send + Sync>;
 
 /// A command that brings contents to a context.
@@ -109,7 +109,7 @@ impl State {
         }
     }
 
-    /// What an access must wait for and has not ended well.
+    /// The events that an access must wait for and that have not ended well.
     fn pending(&self, area: &Area, writes: bool) -> impl Iterator<Item = &Event> {
         self.tracker.dependencies(area, writes).filter(|event| !matches!(event.is_complete(), Ok(true)))
     }

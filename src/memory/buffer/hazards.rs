@@ -41,7 +41,7 @@ impl<D: Dependency> Tracker<D> {
         Self { shape, writes: Index::default(), reads: Index::default(), limit: FEW }
     }
 
-    /// What an access must wait for; the same thing may come several times. Empty accesses wait for
+    /// The commands that an access must wait for; one may come several times. Empty accesses wait for
     /// nothing.
     pub(crate) fn dependencies(&self, area: &Area, writes: bool) -> impl Iterator<Item = &D> + Clone {
         let before = (!area.is_empty()).then(|| {

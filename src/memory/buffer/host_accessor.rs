@@ -82,7 +82,7 @@ pub struct HostWriter<T: Pod> {
     requirement: Arc<Requirement>,
     /// Where the elements go; `None`: with contents that are on the host.
     home: Option<Storage>,
-    /// What commands wait for that use the part; `None` when it was kept.
+    /// The event that commands with the part wait for; `None` when it was kept.
     promise: Option<Arc<Promise>>,
 }
 

@@ -1,4 +1,4 @@
-//! What commands that run as one need of buffers: a replay of a graph.
+//! The buffers that commands need which run as one: a replay of a graph.
 
 use std::collections::HashMap;
 use std::sync::Arc;

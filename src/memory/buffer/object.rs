@@ -1,4 +1,4 @@
-//! What all handles, accessors and commands of a buffer share, whatever its element type.
+//! The state that all handles, accessors and commands of a buffer share, whatever its element type.
 //!
 //! # Where the contents are
 //! A buffer belongs to no context. It has memory in each context that uses it, allocated on first
@@ -35,7 +35,7 @@ pub(crate) struct Object {
     storages: Mutex<Vec<Storage>>,
     state: Mutex<State>,
     writes_back: AtomicBool,
-    /// What recorded commands that use it.
+    /// The recorders of commands that use it.
     recorders: Recorders,
 }
 
@@ -46,7 +46,7 @@ pub(super) struct Storage {
     pub(super) memory: Arc<Allocation>,
 }
 
-/// What changes with each access. Locked while a command is given its place among others.
+/// The state that changes with each access. Locked while a command is given its place among others.
 pub(super) struct State {
     pub(super) tracker: Tracker<Event>,
     pub(super) contents: Contents,
@@ -57,11 +57,11 @@ pub(super) struct State {
     pub(super) moves: Vec<Move>,
     /// Something has written since the buffer was made.
     pub(super) written: bool,
-    /// What the last host writer does as it closes, when the buffer's last handle went before it.
+    /// The action of the last host writer as it closes, when the buffer's last handle went before it.
     after_host_writers: Option<AtEnd>,
 }
 
-/// What is done with a buffer when the last of its users on the host is gone.
+/// The action on a buffer when the last of its users on the host is gone.
 pub(super) type AtEnd = Box<dyn FnOnce(&Object) + Send>;
 
 /// Contents on their way to a context.

@@ -8,7 +8,7 @@ use crate::driver::sync::{Mutex, MutexGuard};
 use crate::event::NodeOwner;
 use crate::{Error, Result};
 
-/// What took commands of queues that use the buffer.
+/// The recorders of commands of queues that use the buffer.
 #[derive(Default)]
 pub(crate) struct Recorders(Mutex<Vec<Weak<dyn NodeOwner>>>);
 

@@ -10,7 +10,7 @@ use crate::MakeError as _;
 use crate::memory::Region;
 use crate::{Context, Device, Error, Queue, Result};
 
-/// What a command does with the elements.
+/// The access of a command to the elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum AccessMode {
     Read,
@@ -25,7 +25,7 @@ pub struct Requirement {
     pub(super) object: Arc<Object>,
     pub(super) area: Area,
     pub(super) access: AccessMode,
-    /// What was in the part before is not needed.
+    /// The previous contents of the part are not needed.
     pub(super) no_init: bool,
     /// Where the sub-buffer begins that it was named through.
     pub(super) sub_buffer_bytes: Option<usize>,

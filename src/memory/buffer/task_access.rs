@@ -71,7 +71,7 @@ use sealed::Access;
 /// ([`Command::host_task_with`](crate::Command::host_task_with)): an [`Accessor`], a tuple of up to
 /// eight, or a vector.
 pub trait TaskAccess: sealed::Access {
-    /// What the closure gets: for an accessor that reads a `&[T]`, for one that writes a `&mut
+    /// The arguments of the closure: for an accessor that reads a `&[T]`, for one that writes a `&mut
     /// [T]`; tuples and vectors of these.
     type Views<'a>;
 

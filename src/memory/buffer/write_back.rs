@@ -14,7 +14,7 @@ use crate::driver::sync::{Mutex, MutexGuard};
 use crate::memory::{HostTarget, zeroed};
 use crate::{Error, Result};
 
-/// What the handles of a buffer share. With the last of them the contents go back, if they are to;
+/// The state that the handles of a buffer share. With the last of them the contents go back, if they are to;
 /// accessors and commands keep the [`Object`] only.
 pub(super) struct Final<T: Pod> {
     object: Arc<Object>,

@@ -11,7 +11,7 @@ use super::{CacheKey, FORMAT_VERSION};
 const MAGIC: &[u8; 8] = b"OCLVPROG";
 /// Magic, version, reserved, key, size of the binary, hash of key and binary.
 pub(super) const HEADER_BYTES: usize = 8 + 4 + 4 + 32 + 8 + 32;
-/// What can be compared before the binary is read.
+/// The header, which can be compared before the binary is read.
 const KNOWN_BYTES: usize = HEADER_BYTES - 32;
 
 pub(super) fn header(key: &CacheKey, binary: &[u8]) -> Vec<u8> {

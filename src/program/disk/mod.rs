@@ -47,7 +47,7 @@ pub enum ProgramCache {
     Directory(PathBuf),
 }
 
-/// What distinguishes one binary from another: everything that its bytes depend on.
+/// The key of a binary: everything that its bytes depend on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct CacheKey([u8; 32]);
 

@@ -73,7 +73,7 @@ impl Names {
         Self(programs_of(parts))
     }
 
-    /// What the interpreter program calls a kernel of a program. One that is of a single program calls it as that does.
+    /// The name of a program's kernel in the interpreter program. One that is of a single program calls it as that does.
     pub(super) fn name<'n>(
         &self,
         program: &Arc<InterpreterSlot>,

@@ -23,7 +23,7 @@ use crate::{Error, Result};
 /// values that it began with.
 #[derive(Debug)]
 pub(crate) struct TaskList {
-    /// What the device memory will be: words of 64 bits.
+    /// The contents of the device memory: words of 64 bits.
     words: Vec<u64>,
     count: usize,
     /// The second one comes when the first is in use.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// Version of this layout, a part of the key.
 pub(super) const VERSION: u32 = 1;
 
-/// What a compilation gave.
+/// The result of a compilation.
 #[derive(Debug)]
 pub(super) struct Made {
     pub(super) images: Vec<Vec<u8>>,

@@ -1,4 +1,4 @@
-//! What a device can do, as plain data.
+//! The capabilities of a device, as plain data.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::MakeError as _;
 use crate::ext::spirv_queries::SpirvQueries;
 use crate::{Device, Error, Result};
 
-/// What a device can do: found by asking the driver, never by its name.
+/// The capabilities of a device: found by asking the driver, never by its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Capabilities {
@@ -46,7 +46,7 @@ pub struct Capabilities {
     pub spirv_versions: Vec<Version>,
     /// The compute capability, where the driver takes PTX instead of SPIR-V: NVIDIA's does.
     pub ptx: Option<Version>,
-    /// What it says about SPIR-V capabilities and extensions, when it can be asked
+    /// Its answer about SPIR-V capabilities and extensions, when it can be asked
     /// (`cl_khr_spirv_queries`).
     pub spirv_queries: Option<SpirvQueries>,
     /// Optional features, as images name them.
@@ -57,7 +57,7 @@ pub struct Capabilities {
     pub svm: SvmSupport,
     /// The types of memory of `cl_khr_unified_svm` 0.9. Only used where they are [chosen](Device::with_memory).
     pub unified_svm: Option<UnifiedSvmSupport>,
-    /// What [`Device::with_memory`] and the environment chose. Not every device has it.
+    /// The memory that [`Device::with_memory`] and the environment chose. Not every device has it.
     pub(crate) preferred_memory: Option<MemoryKind>,
     /// Command buffers of version 0.9.4 or later.
     pub command_buffer: Option<CommandBufferSupport>,
@@ -74,7 +74,7 @@ pub struct Capabilities {
     /// The driver tells which work-groups it would choose (`cl_khr_suggested_local_work_size`, core in
     /// OpenCL 3.1).
     pub suggested_group_sizes: bool,
-    /// What tells the device from all others, also for other interfaces (`cl_khr_device_uuid`, core in
+    /// The number that tells the device from all others, also for other interfaces (`cl_khr_device_uuid`, core in
     /// OpenCL 3.1).
     pub uuid: Option<[u8; 16]>,
     /// Work-groups of one launch can wait for each other (`cl_intel_concurrent_dispatch`).
@@ -126,7 +126,7 @@ pub struct Limits {
     pub profiling_resolution_ns: usize,
 }
 
-/// What USM a device has.
+/// The USM of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct UsmSupport {
@@ -205,11 +205,11 @@ impl MemoryKind {
     }
 }
 
-/// What `Context::alloc_device` and its siblings give on a device.
+/// The memory that `Context::alloc_device` and its siblings give on a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MemorySupport {
-    /// What it is underneath.
+    /// The interface of the driver underneath.
     pub kind: MemoryKind,
     /// Memory of the device.
     pub device: bool,
@@ -222,7 +222,7 @@ pub struct MemorySupport {
 }
 
 impl MemorySupport {
-    /// What both have, of one kind.
+    /// The features that both have, of one kind.
     pub(crate) fn and(self, other: &Self) -> Self {
         Self {
             kind: self.kind,
@@ -234,7 +234,7 @@ impl MemorySupport {
     }
 }
 
-/// What shared virtual memory a device has.
+/// The shared virtual memory of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct SvmSupport {
@@ -280,7 +280,7 @@ impl CommandBufferSupport {
     }
 }
 
-/// What of a recorded kernel can be updated.
+/// The parts of a recorded kernel that can be updated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MutableDispatchSupport {

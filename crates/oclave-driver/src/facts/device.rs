@@ -20,7 +20,7 @@ use crate::native::DeviceHandle;
 use crate::sync::{Mutex, MutexGuard};
 use crate::{Api, Error, ErrorKind, Result, hook, info, sys};
 
-/// What a device is.
+/// The type of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DeviceKind {
@@ -84,7 +84,7 @@ struct Choices {
 }
 
 impl Choices {
-    /// What the environment and the mask of this thread say.
+    /// The masks of the environment and of this thread.
     fn of_environment() -> Result<Self> {
         let mask = Mask::from_environment()? | mask::scoped();
         Ok(Self { mask, memory: MemoryKind::from_environment()?, ..Self::default() })
@@ -300,7 +300,7 @@ impl Device {
         self.0.choices.side
     }
 
-    /// What is hidden of this device.
+    /// The capabilities that are hidden of this device.
     pub fn mask(&self) -> Mask {
         self.0.choices.mask
     }
@@ -310,7 +310,7 @@ impl Device {
         self.0.root.platform
     }
 
-    /// What the device can do. Asked once per device and process, then without the masked
+    /// The capabilities of the device. Asked once per device and process, then without the masked
     /// capabilities.
     #[inline]
     pub fn capabilities(&self) -> &Capabilities {

@@ -134,7 +134,7 @@ numbered! {
 }
 
 numbered! {
-    /// What a sampler reads outside of an image.
+    /// The pixels that a sampler reads outside of an image.
     Addressing: cl_addressing_mode {
         /// Nothing: the kernel stays within the image.
         None = sys::CL_ADDRESS_NONE, "nothing outside";
@@ -150,7 +150,7 @@ numbered! {
 }
 
 numbered! {
-    /// What a sampler reads between pixels.
+    /// The values that a sampler reads between pixels.
     Filter: cl_filter_mode {
         /// The nearest pixel.
         Nearest = sys::CL_FILTER_NEAREST, "nearest pixel";
@@ -194,7 +194,7 @@ impl ChannelType {
 pub struct ImageFormat {
     /// Which channels, in which order.
     pub order: ChannelOrder,
-    /// What each of them is.
+    /// The kind of each of them.
     pub channel: ChannelType,
 }
 
@@ -221,7 +221,7 @@ impl fmt::Display for ImageFormat {
     }
 }
 
-/// What kernels can do with images of a format.
+/// The accesses of kernels to images of a format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FormatSupport {

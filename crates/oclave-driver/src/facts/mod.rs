@@ -1,4 +1,4 @@
-//! What platforms and devices are and can do, and which faults of their drivers the library works
+//! The properties of platforms and devices, and which faults of their drivers the library works
 //! around.
 
 pub(crate) mod capabilities;

@@ -243,7 +243,7 @@ fn compute_capability(device: &Asker<impl Ask>, capabilities: &Capabilities) -> 
     }
 }
 
-/// What kernels can do as PTX is more than what the driver says of OpenCL C.
+/// Kernels in PTX can do more than the driver says of OpenCL C.
 fn take_ptx(capabilities: &mut Capabilities, version: Version) {
     let profile = oclave_ptx::nvidia_profile();
     capabilities.ptx = Some(version);
@@ -278,7 +278,7 @@ fn aspects(
     features: &[String],
     spirv: Option<&spirv_queries::SpirvQueries>,
 ) -> Aspects {
-    // What OpenCL 2.x made mandatory and 3.0 optional again.
+    // Features that OpenCL 2.x made mandatory and 3.0 optional again.
     let is_2 = opencl.major == 2;
     let has = |name: &str| extensions.contains_key(name);
     let feature = |name: &str| features.iter().any(|feature| feature == name);
@@ -478,7 +478,7 @@ mod tests {
         ])
     }
 
-    /// What OpenCL 3.1 has in its core needs no extension.
+    /// Features in the core of OpenCL 3.1 need no extension.
     #[test]
     fn a_device_of_opencl_3_1() {
         let tables = Tables::of_functions(true);

@@ -9,7 +9,7 @@ use crate::{Error, ErrorKind, Result};
 /// Environment variable that chooses the device.
 pub(crate) const VARIABLE: &str = "OCLAVE_DEVICE";
 
-/// What `OCLAVE_DEVICE` asks for.
+/// The device that `OCLAVE_DEVICE` asks for.
 #[derive(Debug, PartialEq, Eq)]
 enum DeviceFilter {
     Best,

@@ -6,7 +6,7 @@ use crate::sys::*;
 use crate::usm::Kind;
 
 bitflags::bitflags! {
-    /// What a type of memory of `cl_khr_unified_svm` can do on a device. Empty for a type that the device lacks.
+    /// The features of a type of memory of `cl_khr_unified_svm` on a device. Empty for a type that the device lacks.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
     pub struct SvmCapabilities: u64 {
         /// A pointer is the same on the host and on devices.
@@ -84,7 +84,7 @@ impl UnifiedSvmSupport {
     /// The oldest version that is used. Before, functions and flags were others.
     pub(crate) const OLDEST: Version = Version::new(0, 9, 0);
 
-    /// What of each type all these devices can do.
+    /// The features of each type that all these devices have.
     pub(crate) fn in_common<'a>(
         each: impl IntoIterator<Item = Option<&'a Self>>,
     ) -> Option<Vec<SvmCapabilities>> {
@@ -150,7 +150,7 @@ impl SvmTypes {
             .all(|one| one.capabilities.contains(SvmCapabilities::INDIRECT_ACCESS))
     }
 
-    /// What it gives, if it gives anything.
+    /// The memory that it gives, if it gives any.
     pub(crate) fn support(&self) -> Option<MemorySupport> {
         let [device, host, shared] = [self.device, self.host, self.shared].map(|one| one.is_some());
         let kind = MemoryKind::UnifiedSvm;
@@ -192,7 +192,7 @@ mod tests {
         assert_eq!(chosen(&[COARSE], false), ([Some(0); 3], true, false));
         assert_eq!(chosen(&[COARSE, FINE], false), ([Some(1); 3], false, false));
         assert_eq!(chosen(&[SYSTEM], false), ([Some(0); 3], false, true));
-        // What the host need not map comes first, whatever it is made for.
+        // Types that the host need not map come first, whatever they are made for.
         assert_eq!(chosen(&[COARSE, HOST], false), ([Some(0), Some(1), Some(1)], false, false));
     }
 

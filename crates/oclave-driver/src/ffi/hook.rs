@@ -1,6 +1,6 @@
 //! The one place that every OpenCL call passes: forwards to `record`, or compiles to nothing.
 
-/// What kind of object a handle is, for the balance of live objects.
+/// The type of a handle's object, for the balance of live objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(not(feature = "record"), allow(dead_code, unreachable_pub))]
 #[non_exhaustive]

@@ -16,7 +16,7 @@ use crate::{Api, Error, ErrorKind, Result};
 /// system's.
 pub(crate) const LIBRARY_VARIABLE: &str = "OCLAVE_OPENCL_LIBRARY";
 
-/// What to install when there is no loader or no platform.
+/// The packages to install when there is no loader or no platform.
 pub(crate) const INSTALL_HINT: &str = "install an OpenCL loader and a driver that takes SPIR-V: on Debian 13, Ubuntu 24.04 \
      and later `ocl-icd-libopencl1` with `pocl-opencl-icd`, for Intel CPUs also `pip install intel-opencl-rt`, for Intel GPUs \
      `intel-opencl-icd`";

@@ -253,7 +253,7 @@ fn innermost() -> Option<Arc<State>> {
     CURRENT.try_with(|current| current.borrow().last().cloned()).ok().flatten()
 }
 
-/// What the tables call.
+/// The functions that the tables call.
 pub(crate) mod hooks {
     use super::*;
     use crate::sys::cl_event;

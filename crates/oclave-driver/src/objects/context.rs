@@ -151,7 +151,7 @@ impl Context {
         self.pointers.as_ref().ok_or_else(|| pointers::lacking(&self.devices))
     }
 
-    /// What all devices have of that memory.
+    /// The features of that memory that all devices have.
     ///
     /// # Errors
     /// [`ErrorKind::FeatureNotSupported`] where they have none in common.

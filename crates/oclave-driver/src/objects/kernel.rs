@@ -57,7 +57,7 @@ impl SharedKernel {
     }
 }
 
-/// What a kernel argument is set to, as far as setting it again would change nothing.
+/// The value of a kernel argument, as far as setting it again would change nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Set {
     Unknown,
@@ -203,7 +203,7 @@ impl Kernel {
         outcome
     }
 
-    /// What the driver was told last of the memory that it may reach, if it must be told.
+    /// The memory that the driver was told last that a kernel may reach, if it must be told.
     pub(crate) fn told(&self) -> Option<u64> {
         self.told
     }

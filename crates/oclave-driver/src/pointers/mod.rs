@@ -93,7 +93,7 @@ impl Pointers {
         self.images_by_buffers
     }
 
-    /// What all devices of the context have.
+    /// The memory that all devices of the context have.
     pub(crate) fn support(&self) -> &MemorySupport {
         &self.support
     }
@@ -492,7 +492,7 @@ impl Pointers {
     }
 }
 
-/// What all these devices have of a kind of memory.
+/// The features of a kind of memory that all these devices have.
 fn in_common(devices: &[Device], kind: MemoryKind) -> Option<MemorySupport> {
     match kind {
         // A buffer has another address on each device.

@@ -205,7 +205,7 @@ impl CommandBuffer {
         self.steps.clone()
     }
 
-    /// What updates name a step by, if it can be updated.
+    /// The handle by which updates name a step, if it can be updated.
     pub(crate) fn handle(&self, step: usize) -> Option<cl_mutable_command_khr> {
         let at = step.checked_sub(self.steps.start)?;
         self.handles.get(at).copied().filter(|handle| !handle.is_null())
@@ -223,7 +223,7 @@ impl CommandBuffer {
     }
 }
 
-/// What of recorded kernels the device lets updates change.
+/// The parts of recorded kernels that the device lets updates change.
 fn updatable_fields(queue: &Queue) -> cl_command_properties_khr {
     let Some(mutable) = queue.device().capabilities().mutable_dispatch else { return 0 };
     if !mutable.updates_as_array() {

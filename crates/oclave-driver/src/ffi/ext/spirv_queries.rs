@@ -8,7 +8,7 @@ use crate::{Result, info, sys};
 /// The extension's name.
 pub(crate) const NAME: &str = "cl_khr_spirv_queries";
 
-/// What a device says about the SPIR-V that it takes.
+/// A device's answer about the SPIR-V that it takes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct SpirvQueries {

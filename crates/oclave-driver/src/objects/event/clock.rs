@@ -2,7 +2,7 @@
 
 use crate::{Device, api};
 
-/// What the clock of a device shows now, in nanoseconds; `None` where the driver does not say.
+/// The time on the clock of a device, in nanoseconds; `None` where the driver does not say.
 pub fn device_now(device: &Device) -> Option<u64> {
     let (mut device_ns, mut host_ns) = (0, 0);
     let api = api().ok()?;

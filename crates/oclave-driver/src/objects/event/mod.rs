@@ -328,7 +328,7 @@ impl Event {
         };
         match status {
             Status::Complete => self.one().queue.completed(self.one().covers),
-            // What was never flushed may stay queued for ever.
+            // A command that was never flushed may stay queued for ever.
             Status::Queued => self.one().queue.flush()?,
             _ => {}
         }

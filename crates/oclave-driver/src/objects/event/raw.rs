@@ -235,7 +235,7 @@ impl RawEvent {
     }
 }
 
-/// What drivers call.
+/// The function that drivers call.
 unsafe extern "C" fn ended(_: cl_event, status: cl_int, data: *mut c_void) {
     // SAFETY: `data` is the box that `RawEvent::when_ended` gave away; drivers call once for each
     // registration (specification of clSetEventCallback).
