@@ -6,11 +6,11 @@
 const PROGRAMS: [(&str, &str, u32); 13] = [
     ("guide", "kernels/guide", 2),
     ("tests", "kernels/tests", 2),
-    ("filters", "kernels/examples/filters", 2),
-    ("planets", "kernels/examples/planets", 2),
-    ("ports", "kernels/examples/ports", 2),
-    ("solver", "kernels/examples/solver", 2),
-    ("search", "kernels/examples/search", 2),
+    ("filters", "examples/filters/kernels", 2),
+    ("planets", "examples/planets/kernels", 2),
+    ("ports", "examples/ports/kernels", 2),
+    ("solver", "examples/solver/kernels", 2),
+    ("search", "examples/search/kernels", 2),
     ("bench", "kernels/bench", 2),
     ("virtual_functions", "kernels/virtual", 2),
     ("virtual_functions_o0", "kernels/virtual", 0),
@@ -74,18 +74,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("cargo::rerun-if-changed=build.rs");
     #[cfg(feature = "test-kernels")]
     {
-        // ci/demo builds its own programs alone, so that it needs less time and less of the
-        // compiler.
-        println!("cargo::rerun-if-env-changed=OCLAVE_KERNEL_PROGRAMS");
-        let only = std::env::var("OCLAVE_KERNEL_PROGRAMS").ok();
-        let is_wanted = |name: &str| only.as_ref().is_none_or(|only| only.split(',').any(|one| one == name));
-        for (name, folder, level) in PROGRAMS.into_iter().filter(|(name, ..)| is_wanted(name)) {
+        for (name, folder, level) in PROGRAMS {
             println!("cargo::rerun-if-changed={folder}");
             let sources = oclave_build::sources_in(folder)?;
             oclave_build::Config::new().out_name(name).opt_level(level).compile(&sources)?;
-        }
-        if only.is_some() {
-            return Ok(());
         }
         for (folder, names) in APART {
             for name in names {

@@ -6,40 +6,40 @@ RESULTS=$CARGO_TARGET_DIR/ci
 SUITE_SECONDS=${OCLAVE_SUITE_SECONDS:-900}
 TEST_SECONDS=${OCLAVE_TEST_SECONDS:-90}
 
-# build_suites CARGO-ARGUMENT…: builds, and prints "PACKAGE KIND NAME EXECUTABLE FOLDER" for each test program.
+# build_suites CARGO-ARGUMENT…: builds, and prints "PACKAGE KIND NAME EXECUTABLE FOLDER [PATTERN]" for each suite: a test program, or a
+# module of tests/device, as graph::replay, whose tests match the pattern.
 build_suites() {
+    local package kind name binary folder
     mkdir -p "$RESULTS"
     cargo test --no-run --message-format=json-render-diagnostics "$@" >"$RESULTS/build.json" </dev/null || return 1
     jq -r --arg repo "$OCLAVE_REPO" 'select(.reason == "compiler-artifact" and .profile.test and .executable)
         | (.manifest_path | rtrimstr("/Cargo.toml")) as $folder
         | (if $folder == $repo then "oclave" else $folder | split("/") | last end) as $package
-        | "\($package) \(.target.kind[0]) \(.target.name) \(.executable) \($folder)"' "$RESULTS/build.json" | sort -u
+        | "\($package) \(.target.kind[0]) \(.target.name) \(.executable) \($folder)"' "$RESULTS/build.json" | sort -u |
+        while read -r package kind name binary folder; do
+            if [ "$package $name" = "oclave device" ]; then
+                # Tests of a folder's own file are in none of its modules.
+                tests_of "$binary" '' | sed -nE "s|^([^:]*)::[^:]*$|\1 $binary $folder ^\1::[^:]*$|p; s|^([^:]*::[^:]*)::.*|\1 $binary $folder ^\1::|p" |
+                    sort -u | sed "s|^|$package $kind |"
+            else
+                echo "$package $kind $name $binary $folder"
+            fi
+        done
 }
 
-# built_example NAME: the program of an example of the root package that the last build_suites made.
-built_example() {
-    jq -r --arg name "$1" 'select(.target.kind == ["example"] and .target.name == $name and .executable) | .executable' \
-        "$RESULTS/build.json" | tail -n1
-}
+# tests_of BINARY PATTERN: the names of its tests that match.
+tests_of() { "$1" --list --format terse 2>/dev/null </dev/null | sed -n 's/: test$//p' | grep -E "$2"; }
 
-# run_example DEVICE NAME RESULTS-FILE ARGUMENT…: one result for an example that checks itself.
-run_example() {
-    local device=$1 name=$2 out=$3 log=$RESULTS/$1-example-$2.log status=pass message='' code=0
-    shift 3
-    timeout -k 10 "$SUITE_SECONDS" "$OCLAVE_REPO/ci/on" "$device" "$(built_example "$name")" "$@" >"$log" 2>&1 </dev/null || code=$?
-    if [ "$code" -ne 0 ]; then
-        status=fail message="$(exit_reason "$code" "$SUITE_SECONDS"): $(tail -n1 "$log")"
-        ! grep -q 'feature not supported' "$log" || status=skip
-    fi
-    printf '%s\t%s\texample-%s\t%s\t%s\n' "$device" "$status" "$name" "$name" "$message" >>"$out"
-    say "$device example $name: $status $message"
-}
-
-# run_suite DEVICE LABEL BINARY RESULTS-FILE [FILTER]: appends one line per test, of those whose name has FILTER in it, to the
+# run_suite DEVICE LABEL BINARY RESULTS-FILE [PATTERN]: appends one line per test, of those whose name matches, to the
 # file (see libtest.jq), with the device in front.
 run_suite() {
-    local device=$1 label=$2 binary=$3 out=$4 filter=${5:-} started=$SECONDS log=$RESULTS/$1-$2.log code=0 version
-    run_tests "$SUITE_SECONDS" "$device" "$binary" ${filter:+"$filter"} >"$log" 2>&1 || code=$?
+    local device=$1 label=${2//::/-} binary=$3 out=$4 pattern=${5:-} started=$SECONDS code=0 version log tests=()
+    log=$RESULTS/$device-$label.log
+    if [ -n "$pattern" ]; then
+        mapfile -t tests < <(tests_of "$binary" "$pattern")
+        [ "${#tests[@]}" -gt 0 ] || die "no test of $binary matches $pattern"
+    fi
+    run_tests "$SUITE_SECONDS" "$device" "$binary" ${tests[@]+--exact "${tests[@]}"} >"$log" 2>&1 || code=$?
     if [ "$code" -eq 1 ] && version=$(missing_version "$log"); then
         say "$device $label: skipped, the driver comes with an older C library than this system's: $version is missing"
         printf '%s\tskip\t%s\t(all tests)\tthe C library that the driver comes with is older than this system: %s is missing\n' \
@@ -48,9 +48,9 @@ run_suite() {
     fi
     results_of "$label" "$log" >"$log.tsv"
     if [ "$code" -ne 0 ] && [ "$code" -ne 101 ] || grep -q '(whole suite)' "$log.tsv"; then
-        say "$device $label: $(exit_reason "$code" "$SUITE_SECONDS"); running its tests one by one. The end of its output:"
+        say "$device $label: $(exit_reason "$code" "$SUITE_SECONDS"); running the rest of its tests one by one. The end of its output:"
         tail -n 20 "$log" | cut -c1-300 >&2
-        run_tests_alone "$device" "$label" "$binary" "$log" "$code" "$filter"
+        run_tests_alone "$device" "$label" "$binary" "$log" "$code" "$pattern"
     fi
     sed "s/^/$device\t/" "$log.tsv" >>"$out"
     say "$device $label: $(totals_of "$log.tsv") in $((SECONDS - started)) s"
@@ -79,10 +79,12 @@ exit_reason() {
     esac
 }
 
-# After a crash: which test was it? Each in a process of its own; the suite as a whole has failed in any case.
+# After a crash: which test was it? Each that had not ended, in a process of its own; the suite as a whole has failed in any case.
 run_tests_alone() {
-    local device=$1 label=$2 binary=$3 log=$4 first_code=$5 filter=$6 name code hung=0
-    printf 'fail\t%s\t(whole suite)\t%s, see %s\n' "$label" "$(exit_reason "$first_code" "$SUITE_SECONDS")" "$log" >"$log.tsv"
+    local device=$1 label=$2 binary=$3 log=$4 first_code=$5 pattern=$6 name code hung=0
+    sed -i '/\t(whole suite)\t/d' "$log.tsv"
+    cut -f3 "$log.tsv" >"$log.ended"
+    printf 'fail\t%s\t(whole suite)\t%s, see %s\n' "$label" "$(exit_reason "$first_code" "$SUITE_SECONDS")" "$log" >>"$log.tsv"
     while read -r name; do
         code=0
         if [ "$hung" -ge 3 ]; then
@@ -98,8 +100,8 @@ run_tests_alone() {
             printf 'fail\t%s\t%s\t%s\n' "$label" "$name" "$(exit_reason "$code" "$TEST_SECONDS")" >>"$log.tsv"
             ;;
         esac
-    done < <("$OCLAVE_REPO/ci/on" "$device" "$binary" --list --format terse ${filter:+"$filter"} 2>/dev/null </dev/null | sed -n 's/: test$//p')
-    rm -f "$log.one"
+    done < <(tests_of "$binary" "$pattern" | grep -vxFf "$log.ended")
+    rm -f "$log.one" "$log.ended"
 }
 
 # totals_of FILE…: "N passed, N failed, N skipped" over result lines, with or without a device in front.

@@ -1,4 +1,4 @@
-// The built-in functions that the host has, on both sides: tests/if_device.rs compares.
+// The built-in functions that the host has, on both sides: tests/device/language/if_device.rs compares.
 #include <oclave/oclave.h>
 
 struct operands {

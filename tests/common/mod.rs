@@ -64,6 +64,110 @@ pub(crate) fn context() -> Option<Context> {
     Some(Context::new(&device).unwrap())
 }
 
+/// What tests with the attribute `device_test` ask for by the types of their parameters.
+pub(crate) trait Given: Sized {
+    /// Or `None` after saying why.
+    fn given() -> Option<Self>;
+}
+
+impl Given for () {
+    fn given() -> Option<Self> {
+        Some(())
+    }
+}
+
+impl Given for (Device,) {
+    fn given() -> Option<Self> {
+        device().map(|device| (device,))
+    }
+}
+
+impl Given for (Context,) {
+    fn given() -> Option<Self> {
+        context().map(|context| (context,))
+    }
+}
+
+impl Given for (Queue,) {
+    fn given() -> Option<Self> {
+        setting().map(|(_, queue)| (queue,))
+    }
+}
+
+impl Given for (Context, Queue) {
+    fn given() -> Option<Self> {
+        setting()
+    }
+}
+
+/// A test with the parameters `G`.
+pub(crate) trait DeviceTest<G> {
+    fn run(self, given: G);
+}
+
+impl<F: FnOnce()> DeviceTest<()> for F {
+    fn run(self, (): ()) {
+        self();
+    }
+}
+
+impl<F: FnOnce(A), A> DeviceTest<(A,)> for F {
+    fn run(self, (a,): (A,)) {
+        self(a);
+    }
+}
+
+impl<F: FnOnce(A, B), A, B> DeviceTest<(A, B)> for F {
+    fn run(self, (a, b): (A, B)) {
+        self(a, b);
+    }
+}
+
+/// What `#[device_test]` calls.
+pub(crate) fn on_device<G: Given>(test: impl DeviceTest<G>) {
+    if let Some(given) = G::given() {
+        test.run(given);
+    }
+}
+
+/// What `#[device_test(source)]` calls.
+pub(crate) fn on<T>(source: impl FnOnce() -> Option<T>, test: impl FnOnce(T)) {
+    if let Some(given) = source() {
+        test(given);
+    }
+}
+
+/// What `#[device_test(alone)]` calls: runs a test in a process of its own, and prints what it prints.
+///
+/// For tests that change or measure what the whole process has, as its logger or its memory.
+pub(crate) fn alone(module: &str, test: &str, run: impl FnOnce()) {
+    const ALONE: &str = "OCLAVE_TEST_ALONE";
+    let test = name_of(module, test);
+    if std::env::var(ALONE).is_ok_and(|alone| alone == test) {
+        return run();
+    }
+    let output = process_of(&test).arg("--show-output").env(ALONE, &test).output().unwrap();
+    let [text, errors] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text));
+    assert!(output.status.success() && text.contains("1 passed"), "{}: {text}{errors}", output.status);
+    let printed = text.lines().skip_while(|line| !line.starts_with("---- ")).skip(1);
+    printed.take_while(|line| !line.is_empty()).for_each(|line| println!("{line}"));
+}
+
+/// The name by which the harness knows a test: `name_of(module_path!(), "child")`.
+pub(crate) fn name_of(module: &str, test: &str) -> String {
+    match module.split_once("::") {
+        Some((_, module)) => format!("{module}::{test}"),
+        None => test.to_owned(),
+    }
+}
+
+/// A process of this program that runs one test, even if it is ignored otherwise.
+pub(crate) fn process_of(test: &str) -> std::process::Command {
+    let mut process = std::process::Command::new(std::env::current_exe().unwrap());
+    process.args(["--exact", test, "--include-ignored", "--test-threads=1"]);
+    process
+}
+
 /// Hides all memory that kernels address by pointers.
 pub(crate) const NO_POINTERS: Mask =
     Mask::USM.union(Mask::SVM).union(Mask::BUFFER_DEVICE_ADDRESS).union(Mask::UNIFIED_SVM);

@@ -36,9 +36,8 @@ fn hazards([a, b, c]: &[Buffer<u32>; 3]) -> Vec<Command> {
     ]
 }
 
-#[test]
-fn g_buf_003_a_graph_does_what_commands_do() {
-    let Some(([queue], graph)) = out_of_order() else { return };
+#[device_test(out_of_order)]
+fn g_buf_003_a_graph_does_what_commands_do(([queue], graph): ([Queue; 1], Graph)) {
     let buffers = || [(); 3].map(|()| Buffer::from_vec(numbers()).unwrap());
     let (by_commands, by_graph) = (buffers(), buffers());
     for _ in 0..3 {
@@ -52,9 +51,8 @@ fn g_buf_003_a_graph_does_what_commands_do() {
     }
 }
 
-#[test]
-fn g_buf_003_replays_and_commands_take_turns() {
-    let Some(([queue, other], graph)) = out_of_order() else { return };
+#[device_test(out_of_order)]
+fn g_buf_003_replays_and_commands_take_turns(([queue, other], graph): ([Queue; 2], Graph)) {
     let elsewhere = Queue::new(&Context::new(queue.device()).unwrap()).unwrap();
     let buffer = Buffer::from_vec(vec![1_u32; LEN]).unwrap();
     graph.add(Command::parallel_for(LEN, advance(buffer.read_write(), 3, 1))).unwrap();
@@ -75,9 +73,8 @@ fn g_buf_003_replays_and_commands_take_turns() {
     assert_eq!(*buffer.host_read().unwrap(), [expected; LEN]);
 }
 
-#[test]
-fn g_buf_005_parts_of_one_buffer() {
-    let Some((queue, graph)) = in_order() else { return };
+#[device_test(in_order)]
+fn g_buf_005_parts_of_one_buffer((queue, graph): (Queue, Graph)) {
     let buffer = Buffer::from_vec(numbers()).unwrap();
     let part = |from: usize, to: usize| buffer.read_write().slice(from..to).unwrap();
     let run = |from: usize, to: usize, factor, addend| {
@@ -94,9 +91,8 @@ fn g_buf_005_parts_of_one_buffer() {
     assert_eq!(*buffer.host_read().unwrap(), *expected);
 }
 
-#[test]
-fn g_buf_003_host_writers_keep_graphs_waiting() {
-    let Some(([queue], graph)) = out_of_order() else { return };
+#[device_test(out_of_order)]
+fn g_buf_003_host_writers_keep_graphs_waiting(([queue], graph): ([Queue; 1], Graph)) {
     let buffer = Buffer::from_vec(numbers()).unwrap();
     graph.add(Command::parallel_for(LEN, advance(buffer.read_write(), 2, 1))).unwrap();
     let executable = graph.finalize().unwrap();

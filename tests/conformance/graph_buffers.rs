@@ -1,7 +1,7 @@
 //! Buffers as the reason of edges, and what graphs refuse of them: G-BUF, G-ERR.
 
 use oclave::memory::HostTarget;
-use oclave::{Buffer, Command, ErrorKind, Graph};
+use oclave::{Buffer, Command, ErrorKind, Graph, Queue};
 
 use super::graph_support::{edges, in_order, out_of_order};
 use super::kernels::saxpy::saxpy;
@@ -19,9 +19,8 @@ pub(super) fn overlapping([x, y, z]: &[Buffer<f32>; 3]) -> [Command; 7] {
     ]
 }
 
-#[test]
-fn g_buf_003_edges_of_buffers() {
-    let Some(([a, b], recorded)) = out_of_order() else { return };
+#[device_test(out_of_order)]
+fn g_buf_003_edges_of_buffers(([a, b], recorded): ([Queue; 2], Graph)) {
     let buffers = [(); 3].map(|()| Buffer::<f32>::new(64).unwrap());
     let commands = || overlapping(&buffers);
     let expected = [vec![], vec![], vec![0, 1], vec![0], vec![0, 2, 3], vec![2, 3], vec![4, 5]];
@@ -39,9 +38,8 @@ fn g_buf_003_edges_of_buffers() {
     }
 }
 
-#[test]
-fn g_buf_005_parts() {
-    let Some((_, graph)) = in_order() else { return };
+#[device_test(in_order)]
+fn g_buf_005_parts((_, graph): (Queue, Graph)) {
     let buffer = Buffer::<f32>::new(64).unwrap();
     let part = |offset: usize, len: usize| buffer.write().part(offset, len).unwrap();
     graph.add(Command::fill(&part(0, 32), 1.0)).unwrap();
@@ -51,10 +49,9 @@ fn g_buf_005_parts() {
     assert_eq!(edges(&graph), [vec![], vec![], vec![0, 1], vec![0]]);
 }
 
-#[test]
-fn g_buf_008_a_graph_keeps_its_buffers() {
+#[device_test(in_order)]
+fn g_buf_008_a_graph_keeps_its_buffers((queue, graph): (Queue, Graph)) {
     // No promise is needed that buffers outlive the graph; making it changes nothing.
-    let Some((queue, graph)) = in_order() else { return };
     let promising =
         Graph::builder(queue.context(), queue.device()).assume_buffer_outlives_graph().build().unwrap();
     for graph in [graph, promising] {
@@ -65,9 +62,8 @@ fn g_buf_008_a_graph_keeps_its_buffers() {
     }
 }
 
-#[test]
-fn g_buf_009_no_write_back() {
-    let Some((queue, graph)) = in_order() else { return };
+#[device_test(in_order)]
+fn g_buf_009_no_write_back((queue, graph): (Queue, Graph)) {
     let target = HostTarget::<f32>::new(8).unwrap();
     let buffer = Buffer::<f32>::new(8).unwrap();
     buffer.set_final_data(Some(&target)).unwrap();
@@ -92,9 +88,8 @@ fn g_buf_009_no_write_back() {
     assert_eq!(edges(&graph), [vec![], vec![0]]);
 }
 
-#[test]
-fn g_buf_009_no_host_accessor_while_recording() {
-    let Some((queue, graph)) = in_order() else { return };
+#[device_test(in_order)]
+fn g_buf_009_no_host_accessor_while_recording((queue, graph): (Queue, Graph)) {
     let [used, other] = [(); 2].map(|()| Buffer::<f32>::new(8).unwrap());
     graph.add(Command::fill(&other.write(), 1.0)).unwrap();
     let recording = graph.record(&queue).unwrap();
@@ -115,9 +110,8 @@ fn g_buf_009_no_host_accessor_while_recording() {
     used.host_write().unwrap().finish().unwrap();
 }
 
-#[test]
-fn g_err_004_sizes_of_buffers() {
-    let Some((queue, graph)) = in_order() else { return };
+#[device_test(in_order)]
+fn g_err_004_sizes_of_buffers((queue, graph): (Queue, Graph)) {
     let memory = queue.context().alloc_device::<f32>(4).unwrap();
     let (long, square) = (Buffer::<f32>::new(8).unwrap(), Buffer::<f32>::new([8, 8]).unwrap());
     let column = |rows: usize| square.read().part([0, 2], [rows, 1]).unwrap();

@@ -3,23 +3,21 @@
 use std::collections::{HashMap, HashSet};
 
 use oclave::graph::{Detail, Node, NodeType};
-use oclave::{Command, ErrorKind, Graph};
+use oclave::{Command, ErrorKind, Graph, Queue};
 
 use super::graph_support::{edges, in_order, node, out_of_order, task};
 use super::kernels::saxpy::saxpy;
 
-#[test]
-fn g_exp_001_one_node() {
-    let Some((_, graph)) = in_order() else { return };
+#[device_test(in_order)]
+fn g_exp_001_one_node((_, graph): (Queue, Graph)) {
     let node = graph.add(task()).unwrap();
     assert_eq!((graph.nodes(), graph.roots()), (vec![node.clone()], vec![node.clone()]));
     assert!(node.predecessors().is_empty() && node.successors().is_empty());
     assert_ne!(node.node_type(), NodeType::Empty);
 }
 
-#[test]
-fn g_exp_002_dependencies_step_by_step() {
-    let Some((_, graph)) = in_order() else { return };
+#[device_test(in_order)]
+fn g_exp_002_dependencies_step_by_step((_, graph): (Queue, Graph)) {
     let a = graph.add(task()).unwrap();
     assert_eq!((graph.roots().len(), edges(&graph)), (1, vec![vec![]]));
     let b = graph.after(&a).add(task()).unwrap();
@@ -36,9 +34,8 @@ fn g_exp_002_dependencies_step_by_step() {
     assert_eq!(edges(&graph)[4], [0, 1], "naming a node twice is naming it once");
 }
 
-#[test]
-fn g_exp_003_make_edge() {
-    let Some((_, graph)) = in_order() else { return };
+#[device_test(in_order)]
+fn g_exp_003_make_edge((_, graph): (Queue, Graph)) {
     let (a, b) = (graph.add(task()).unwrap(), graph.add(task()).unwrap());
     assert_eq!(graph.roots().len(), 2);
     graph.make_edge(&b, &a).unwrap();
@@ -48,9 +45,8 @@ fn g_exp_003_make_edge() {
     assert_eq!((graph.edge_count(), a.predecessors().len()), (1, 1), "an edge is there once");
 }
 
-#[test]
-fn g_exp_005_an_empty_node_joins() {
-    let Some((_, graph)) = in_order() else { return };
+#[device_test(in_order)]
+fn g_exp_005_an_empty_node_joins((_, graph): (Queue, Graph)) {
     let before: Vec<Node> = (0..3).map(|_| graph.add(task()).unwrap()).collect();
     let join = graph.after(&before).add(Command::empty()).unwrap();
     let behind: Vec<Node> = (0..3).map(|_| graph.after(&join).add(task()).unwrap()).collect();
@@ -59,9 +55,8 @@ fn g_exp_005_an_empty_node_joins() {
     assert_eq!(graph.edge_count(), 6, "instead of 9");
 }
 
-#[test]
-fn g_exp_007_is_empty() {
-    let Some((queue, graph)) = in_order() else { return };
+#[device_test(in_order)]
+fn g_exp_007_is_empty((queue, graph): (Queue, Graph)) {
     assert!(graph.is_empty());
     graph.add(task()).unwrap();
     assert!(!graph.is_empty());
@@ -73,9 +68,8 @@ fn g_exp_007_is_empty() {
     recording.end();
 }
 
-#[test]
-fn g_exp_008_all_leaves() {
-    let Some((_, graph)) = in_order() else { return };
+#[device_test(in_order)]
+fn g_exp_008_all_leaves((_, graph): (Queue, Graph)) {
     (0..3).for_each(|_| drop(graph.add(task()).unwrap()));
     graph.after_all_leaves().add(task()).unwrap();
     assert_eq!(edges(&graph)[3], [0, 1, 2]);
@@ -90,9 +84,8 @@ fn g_exp_008_all_leaves() {
     assert_eq!(edges(&graph)[5], [2, 4], "both ways together");
 }
 
-#[test]
-fn g_exp_013_no_cycle_check() {
-    let Some((_, graph)) = in_order() else { return };
+#[device_test(in_order)]
+fn g_exp_013_no_cycle_check((_, graph): (Queue, Graph)) {
     let graph = Graph::builder(graph.context(), graph.device()).no_cycle_check().build().unwrap();
     let nodes: Vec<Node> = (0..2000).map(|_| graph.add(task()).unwrap()).collect();
     for pair in nodes.windows(2) {
@@ -102,9 +95,8 @@ fn g_exp_013_no_cycle_check() {
     assert_eq!((graph.edge_count(), graph.roots().len()), (2000, 0));
 }
 
-#[test]
-fn g_exp_020_ids() {
-    let Some((queue, graph)) = in_order() else { return };
+#[device_test(in_order)]
+fn g_exp_020_ids((queue, graph): (Queue, Graph)) {
     let mut ids = HashSet::new();
     for _ in 0..100 {
         let explicit = Graph::from_queue(&queue);
@@ -122,9 +114,8 @@ fn g_exp_020_ids() {
     assert!(!ids.contains(&graph.id()));
 }
 
-#[test]
-fn g_exp_021_shortcuts_record_what_commands_do() {
-    let Some((queue, graph)) = in_order() else { return };
+#[device_test(in_order)]
+fn g_exp_021_shortcuts_record_what_commands_do((queue, graph): (Queue, Graph)) {
     let context = queue.context();
     let (x, y) = (context.alloc_device::<f32>(8).unwrap(), context.alloc_device::<f32>(8).unwrap());
     let recording = graph.record(&queue).unwrap();
@@ -136,9 +127,8 @@ fn g_exp_021_shortcuts_record_what_commands_do() {
     assert_eq!(edges(&graph), [vec![], vec![0], vec![1]]);
 }
 
-#[test]
-fn g_prp_001_types() {
-    let Some((queue, graph)) = in_order() else { return };
+#[device_test(in_order)]
+fn g_prp_001_types((queue, graph): (Queue, Graph)) {
     let context = queue.context();
     let (x, y) = (context.alloc_device::<f32>(8).unwrap(), context.alloc_device::<f32>(8).unwrap());
     let host = oclave::memory::HostTarget::new(8).unwrap();
@@ -164,9 +154,8 @@ fn g_prp_001_types() {
     recording.end();
 }
 
-#[test]
-fn g_prp_002_nodes_in_the_order_of_addition() {
-    let Some(([queue], graph)) = out_of_order() else { return };
+#[device_test(out_of_order)]
+fn g_prp_002_nodes_in_the_order_of_addition(([queue], graph): ([Queue; 1], Graph)) {
     let mut added = vec![graph.add(task()).unwrap()];
     added.push(graph.add(Command::empty()).unwrap());
     assert_eq!((graph.nodes(), graph.roots()), (added.clone(), added.clone()));
@@ -198,9 +187,8 @@ fn g_prp_003_handles() {
     assert_eq!(nodes[&graph.nodes()[0]], 1);
 }
 
-#[test]
-fn g_prp_004_from_a_queue() {
-    let Some((queue, graph)) = in_order() else { return };
+#[device_test(in_order)]
+fn g_prp_004_from_a_queue((queue, graph): (Queue, Graph)) {
     assert_eq!((graph.context(), graph.device()), (queue.context(), queue.device()));
     let same = Graph::new(queue.context(), queue.device()).unwrap();
     for graph in [graph, same] {
@@ -246,9 +234,8 @@ fn draw(graph: &Graph, record: bool) {
     }
 }
 
-#[test]
-fn g_prt_001_dot() {
-    let Some((queue, _)) = in_order() else { return };
+#[device_test(in_order)]
+fn g_prt_001_dot((queue, _): (Queue, Graph)) {
     let folder = tempfile::tempdir().unwrap();
     for record in [false, true] {
         let graph = Graph::from_queue(&queue);
@@ -284,9 +271,8 @@ fn g_prt_001_dot() {
     }
 }
 
-#[test]
-fn g_prt_001_svg() {
-    let Some((_, graph)) = in_order() else { return };
+#[device_test(in_order)]
+fn g_prt_001_svg((_, graph): (Queue, Graph)) {
     draw(&graph, false);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("graph.svg");
@@ -304,9 +290,8 @@ fn g_prt_001_svg() {
     }
 }
 
-#[test]
-fn g_prt_003_while_recording_empty_and_unwritable() {
-    let Some((queue, graph)) = in_order() else { return };
+#[device_test(in_order)]
+fn g_prt_003_while_recording_empty_and_unwritable((queue, graph): (Queue, Graph)) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("graph.dot");
     graph.print(&path, Detail::Brief).unwrap();

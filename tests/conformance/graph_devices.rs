@@ -28,9 +28,8 @@ fn graph(context: &Context, device: &Device, target: &HostTarget<u32>) -> Graph 
 
 const RESULT: [u32; 8] = [1, 3, 100, 100, 9, 11, 13, 15];
 
-#[test]
-fn g_dev_001_what_is_said_is_what_works() {
-    let Some(device) = super::support::device() else { return };
+#[device_test]
+fn g_dev_001_what_is_said_is_what_works(device: Device) {
     let masks = [Mask::empty(), Mask::COMMAND_BUFFER, Mask::MUTABLE_DISPATCH, Mask::OUT_OF_ORDER];
     for device in masks.map(|mask| device.masked(mask)) {
         let support = Graph::support(&device);
@@ -65,9 +64,8 @@ fn g_dev_001_what_is_said_is_what_works() {
     }
 }
 
-#[test]
-fn g_dev_004_buffers_for_queues_of_either_order() {
-    let Some(device) = super::support::device() else { return };
+#[device_test]
+fn g_dev_004_buffers_for_queues_of_either_order(device: Device) {
     if !Graph::support(&device).command_buffers {
         skip!("no command buffers");
     }
@@ -126,9 +124,8 @@ fn g_dev_005_devices_side_by_side() {
     println!("{} devices", devices.len());
 }
 
-#[test]
-fn g_err_005_unknown_options() {
-    let Some(device) = super::support::device() else { return };
+#[device_test]
+fn g_err_005_unknown_options(device: Device) {
     // Options are functions of builders, so an unknown one does not compile. What a device lacks is
     // an error.
     let masked = device.masked(Mask::COMMAND_BUFFER);
@@ -234,9 +231,8 @@ fn g_clb_001_each_command_by_itself() {
     }
 }
 
-#[test]
-fn g_clb_002_other_queues_than_the_one_that_was_recorded_for() {
-    let Some(device) = super::support::device() else { return };
+#[device_test]
+fn g_clb_002_other_queues_than_the_one_that_was_recorded_for(device: Device) {
     if !Graph::support(&device).command_buffers {
         skip!("no command buffers");
     }
@@ -261,9 +257,8 @@ fn g_clb_002_other_queues_than_the_one_that_was_recorded_for() {
     }
 }
 
-#[test]
-fn g_clb_003_again_while_it_is_pending() {
-    let Some(device) = super::support::device() else { return };
+#[device_test]
+fn g_clb_003_again_while_it_is_pending(device: Device) {
     if !Graph::support(&device).command_buffers {
         skip!("no command buffers");
     }
@@ -295,9 +290,8 @@ fn g_clb_003_again_while_it_is_pending() {
 }
 
 /// By the rule of version 1.0, the driver keeps two replays apart, and the host does not wait.
-#[test]
-fn g_clb_003_without_a_wait_of_the_host() {
-    let Some(device) = super::support::device() else { return };
+#[device_test]
+fn g_clb_003_without_a_wait_of_the_host(device: Device) {
     if !device.capabilities().command_buffer.is_some_and(|support| support.simultaneous_use) {
         skip!("no command buffers that may be enqueued while they are pending");
     }

@@ -16,9 +16,8 @@ fn invalid<T: std::fmt::Debug>(result: Result<T, Error>, says: &str) {
     assert!(format!("{error:#}").contains(says), "{error}");
 }
 
-#[test]
-fn g_err_001_waits() {
-    let Some((queue, graph)) = in_order() else { return };
+#[device_test(in_order)]
+fn g_err_001_waits((queue, graph): (Queue, Graph)) {
     let other = Queue::new(queue.context()).unwrap();
     let recording = graph.record(&queue).unwrap();
     let event = queue.submit(task()).unwrap();
@@ -38,9 +37,8 @@ fn g_err_001_waits() {
     refused(&event);
 }
 
-#[test]
-fn g_err_001_copies_that_wait() {
-    let Some((queue, graph)) = in_order() else { return };
+#[device_test(in_order)]
+fn g_err_001_copies_that_wait((queue, graph): (Queue, Graph)) {
     let memory = queue.context().alloc_device::<u32>(4).unwrap();
     let mut host = [0_u32; 4];
     let recording = graph.record(&queue).unwrap();
@@ -57,9 +55,8 @@ fn g_err_001_copies_that_wait() {
     assert_eq!(target.to_vec().unwrap(), [0; 4]);
 }
 
-#[test]
-fn g_err_002_events_from_outside() {
-    let Some((queue, graph)) = in_order() else { return };
+#[device_test(in_order)]
+fn g_err_002_events_from_outside((queue, graph): (Queue, Graph)) {
     let before = queue.marker().unwrap();
     // Beyond section 7.11.1: they become inputs, see EXT.
     graph.add(task().after(&before)).unwrap();
@@ -77,9 +74,8 @@ fn g_err_002_events_from_outside() {
     assert_eq!((edges(&graph), queue.state()), (expected, QueueState::Executing));
 }
 
-#[test]
-fn g_err_003_edges() {
-    let Some((queue, graph)) = in_order() else { return };
+#[device_test(in_order)]
+fn g_err_003_edges((queue, graph): (Queue, Graph)) {
     let other = Graph::from_queue(&queue);
     let foreign = other.add(task()).unwrap();
     let nodes: Vec<Node> = (0..3).map(|_| graph.add(task()).unwrap()).collect();
@@ -100,9 +96,8 @@ fn g_err_003_edges() {
     assert_eq!(edges(&graph), [vec![], vec![0], vec![1]]);
 }
 
-#[test]
-fn g_err_004_device_globals_must_be_allowed() {
-    let Some((queue, graph)) = in_order() else { return };
+#[device_test(in_order)]
+fn g_err_004_device_globals_must_be_allowed((queue, graph): (Queue, Graph)) {
     use super::kernels::globals_access::ACCESS_READ_WRITE as COUNTER;
     let memory = queue.context().alloc_device::<i32>(1).unwrap();
     let command = || Command::copy(&COUNTER.slice(..1).unwrap(), &memory);
@@ -119,9 +114,8 @@ fn g_err_004_device_globals_must_be_allowed() {
     assert_eq!(allowing.len(), 2);
 }
 
-#[test]
-fn g_err_004_what_a_queue_refuses_is_refused_at_once() {
-    let Some((queue, graph)) = in_order() else { return };
+#[device_test(in_order)]
+fn g_err_004_what_a_queue_refuses_is_refused_at_once((queue, graph): (Queue, Graph)) {
     let context = queue.context();
     let foreign = Context::new(queue.device()).unwrap().alloc_device::<f32>(8).unwrap();
     let (x, short) = (context.alloc_device::<f32>(8).unwrap(), context.alloc_device::<f32>(4).unwrap());
@@ -179,9 +173,8 @@ fn assert_diamonds(graph: &Graph, diamonds: usize) {
     }
 }
 
-#[test]
-fn g_thr_001_queues_recorded_by_threads() {
-    let Some(([first], graph)) = out_of_order() else { return };
+#[device_test(out_of_order)]
+fn g_thr_001_queues_recorded_by_threads(([first], graph): ([Queue; 1], Graph)) {
     let context = first.context().clone();
     in_threads(|_| {
         let queue = Queue::builder(&context).out_of_order().build().unwrap();
@@ -197,9 +190,8 @@ fn g_thr_001_queues_recorded_by_threads() {
     assert_diamonds(&graph, 20 * THREADS);
 }
 
-#[test]
-fn g_thr_002_nodes_added_by_threads() {
-    let Some((_, graph)) = in_order() else { return };
+#[device_test(in_order)]
+fn g_thr_002_nodes_added_by_threads((_, graph): (Queue, Graph)) {
     in_threads(|_| {
         for _ in 0..20 {
             let [a, b, c] = [(); 3].map(|()| graph.add(task()).unwrap());
@@ -232,9 +224,8 @@ fn g_thr_003_one_queue_in_many_threads() {
     }
 }
 
-#[test]
-fn g_thr_003_joining_in_many_threads() {
-    let Some(([queue], graph)) = out_of_order() else { return };
+#[device_test(out_of_order)]
+fn g_thr_003_joining_in_many_threads(([queue], graph): ([Queue; 1], Graph)) {
     let context = queue.context().clone();
     let recording = graph.record(&queue).unwrap();
     let root = queue.submit(task()).unwrap();
@@ -252,9 +243,8 @@ fn g_thr_003_joining_in_many_threads() {
     assert_eq!(node(&root).successors().len(), THREADS);
 }
 
-#[test]
-fn g_thr_008_states_seen_from_other_threads() {
-    let Some((queue, graph)) = in_order() else { return };
+#[device_test(in_order)]
+fn g_thr_008_states_seen_from_other_threads((queue, graph): (Queue, Graph)) {
     let other = Graph::from_queue(&queue);
     in_threads(|thread| {
         for _ in 0..200 {

@@ -4,7 +4,7 @@ use oclave::command::Advice;
 use oclave::graph::NodeType;
 use oclave::images::{D2, Rgba};
 use oclave::memory::HostTarget;
-use oclave::{Buffer, Command};
+use oclave::{Buffer, Command, Device};
 
 use super::graph_buffers::overlapping;
 use super::graph_support::ways;
@@ -324,9 +324,8 @@ fn g_alc_001_memory_that_only_a_graph_has() {
     }
 }
 
-#[test]
-fn g_alc_003_nodes_that_allocate() {
-    let Some(_) = super::support::device() else { return };
+#[device_test]
+fn g_alc_003_nodes_that_allocate(_device: Device) {
     skip!(
         "oclave has no nodes that allocate or free: types keep memory from being freed before its last use"
     );

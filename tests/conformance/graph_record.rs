@@ -15,9 +15,8 @@ fn second_queue(queue: &Queue) -> Queue {
     Queue::new(queue.context()).unwrap()
 }
 
-#[test]
-fn g_rec_001_begin_and_end_tell_whether_they_changed_anything() {
-    let Some(([a, b], graph)) = out_of_order() else { return };
+#[device_test(out_of_order)]
+fn g_rec_001_begin_and_end_tell_whether_they_changed_anything(([a, b], graph): ([Queue; 2], Graph)) {
     assert!(graph.begin_recording(&a).unwrap());
     assert!(!graph.begin_recording(&a).unwrap());
     assert!(graph.begin_recording(&[&a, &b]).unwrap(), "one of them is new");
@@ -29,18 +28,16 @@ fn g_rec_001_begin_and_end_tell_whether_they_changed_anything() {
     assert!(graph.begin_recording(&b).unwrap() && graph.end_recording());
 }
 
-#[test]
-fn g_rec_003_end_for_all() {
-    let Some(([a, b], graph)) = out_of_order() else { return };
+#[device_test(out_of_order)]
+fn g_rec_003_end_for_all(([a, b], graph): ([Queue; 2], Graph)) {
     graph.begin_recording(&[&a, &b]).unwrap();
     assert!(graph.is_recording() && graph.end_recording() && !graph.is_recording());
     assert_eq!((a.state(), b.state()), (QueueState::Executing, QueueState::Executing));
     assert!(!graph.end_recording_of(&a).unwrap());
 }
 
-#[test]
-fn g_rec_005_a_queue_is_itself_before_and_after() {
-    let Some((queue, graph)) = in_order() else { return };
+#[device_test(in_order)]
+fn g_rec_005_a_queue_is_itself_before_and_after((queue, graph): (Queue, Graph)) {
     let memory = queue.context().alloc_device::<u32>(4).unwrap();
     queue.fill(&memory, 1).unwrap();
     let recording = graph.record(&queue).unwrap();
@@ -57,9 +54,8 @@ fn g_rec_005_a_queue_is_itself_before_and_after() {
     assert_eq!(queue.read(&memory).unwrap(), [3; 4]);
 }
 
-#[test]
-fn g_rec_006_adding_while_recording() {
-    let Some((queue, graph)) = in_order() else { return };
+#[device_test(in_order)]
+fn g_rec_006_adding_while_recording((queue, graph): (Queue, Graph)) {
     let recording = graph.record(&queue).unwrap();
     let recorded = node(&queue.submit(task()).unwrap());
     let added = graph.add(task()).unwrap();
@@ -73,9 +69,8 @@ fn g_rec_006_adding_while_recording() {
     assert_eq!(edges(&graph), [NONE, vec![0], vec![0]]);
 }
 
-#[test]
-fn g_rec_007_the_node_of_an_event() {
-    let Some((queue, graph)) = in_order() else { return };
+#[device_test(in_order)]
+fn g_rec_007_the_node_of_an_event((queue, graph): (Queue, Graph)) {
     let recording = graph.record(&queue).unwrap();
     let event = queue.submit(task()).unwrap();
     recording.end();
@@ -90,9 +85,8 @@ fn g_rec_007_the_node_of_an_event() {
     assert_eq!(oclave::graph::Node::from_event(&eager).unwrap_err().kind(), ErrorKind::Invalid);
 }
 
-#[test]
-fn g_rec_008_the_queue_goes_first() {
-    let Some((queue, graph)) = in_order() else { return };
+#[device_test(in_order)]
+fn g_rec_008_the_queue_goes_first((queue, graph): (Queue, Graph)) {
     let second = second_queue(&queue);
     graph.begin_recording(&second).unwrap();
     let event = second.submit(task()).unwrap();
@@ -103,9 +97,8 @@ fn g_rec_008_the_queue_goes_first() {
     assert_eq!(edges(&graph), [NONE, vec![0]]);
 }
 
-#[test]
-fn g_rec_008_the_graph_goes_first() {
-    let Some((queue, graph)) = in_order() else { return };
+#[device_test(in_order)]
+fn g_rec_008_the_graph_goes_first((queue, graph): (Queue, Graph)) {
     let copy = graph.clone();
     graph.begin_recording(&queue).unwrap();
     let event = queue.submit(task()).unwrap();
@@ -120,9 +113,8 @@ fn g_rec_008_the_graph_goes_first() {
     assert_eq!(queue.submit(task().after(&event)).unwrap_err().kind(), ErrorKind::Invalid);
 }
 
-#[test]
-fn g_rec_008_errors_leave_no_queue_recording() {
-    let Some((queue, _)) = in_order() else { return };
+#[device_test(in_order)]
+fn g_rec_008_errors_leave_no_queue_recording((queue, _): (Queue, Graph)) {
     let fails = |queue: &Queue| -> oclave::Result<()> {
         let graph = Graph::from_queue(queue);
         graph.begin_recording(queue)?;
@@ -135,9 +127,8 @@ fn g_rec_008_errors_leave_no_queue_recording() {
     assert_eq!(queue.state(), QueueState::Executing);
 }
 
-#[test]
-fn g_rec_009_a_pause() {
-    let Some((queue, graph)) = in_order() else { return };
+#[device_test(in_order)]
+fn g_rec_009_a_pause((queue, graph): (Queue, Graph)) {
     let memory = queue.context().alloc_device::<u32>(4).unwrap();
     for part in 0..3 {
         let recording = graph.record(&queue).unwrap();
@@ -150,9 +141,8 @@ fn g_rec_009_a_pause() {
     assert_eq!(edges(&graph), [NONE, vec![0], vec![1], vec![2], vec![3], vec![4]]);
 }
 
-#[test]
-fn g_rec_010_two_queues_one_graph() {
-    let Some(([a, b], graph)) = out_of_order() else { return };
+#[device_test(out_of_order)]
+fn g_rec_010_two_queues_one_graph(([a, b], graph): ([Queue; 2], Graph)) {
     let recording = graph.record(&[&a, &b]).unwrap();
     let first = a.submit(task()).unwrap();
     let second = b.submit(task().after(&first)).unwrap();
@@ -163,9 +153,8 @@ fn g_rec_010_two_queues_one_graph() {
     assert_eq!(edges(&graph), [NONE, vec![0], vec![1], vec![0, 2], NONE]);
 }
 
-#[test]
-fn g_rec_011_two_graphs_at_once() {
-    let Some(([a, b], graph)) = out_of_order() else { return };
+#[device_test(out_of_order)]
+fn g_rec_011_two_graphs_at_once(([a, b], graph): ([Queue; 2], Graph)) {
     let other = Graph::from_queue(&b);
     let (recording, other_recording) = (graph.record(&a).unwrap(), other.record(&b).unwrap());
     for _ in 0..3 {
@@ -183,9 +172,8 @@ fn g_rec_011_two_graphs_at_once() {
     assert_eq!((graph.len(), other.len()), (3, 3));
 }
 
-#[test]
-fn g_rec_011_a_list_changes_all_or_nothing() {
-    let Some(([a, b], graph)) = out_of_order() else { return };
+#[device_test(out_of_order)]
+fn g_rec_011_a_list_changes_all_or_nothing(([a, b], graph): ([Queue; 2], Graph)) {
     let other = Graph::from_queue(&b);
     graph.begin_recording(&b).unwrap();
     other.begin_recording(&b).unwrap();
@@ -196,9 +184,8 @@ fn g_rec_011_a_list_changes_all_or_nothing() {
     assert_eq!((a.graph().unwrap(), b.graph().unwrap()), (graph.clone(), other.clone()));
 }
 
-#[test]
-fn g_rec_012_shortcuts_with_dependencies() {
-    let Some(([queue], graph)) = out_of_order() else { return };
+#[device_test(out_of_order)]
+fn g_rec_012_shortcuts_with_dependencies(([queue], graph): ([Queue; 1], Graph)) {
     let context = queue.context();
     let (x, y) = (context.alloc_device::<f32>(8).unwrap(), context.alloc_device::<f32>(8).unwrap());
     let saxpy = || super::kernels::saxpy::saxpy(1.0, &x, &y);
@@ -242,9 +229,8 @@ fn g_rec_012_shortcuts_with_dependencies() {
     assert_eq!(types(&handled), types(&graph));
 }
 
-#[test]
-fn g_rec_015_a_library_restarts_the_recording() {
-    let Some((queue, graph)) = in_order() else { return };
+#[device_test(in_order)]
+fn g_rec_015_a_library_restarts_the_recording((queue, graph): (Queue, Graph)) {
     let library = |queue: &Queue| {
         let graph = queue.graph().unwrap();
         graph.end_recording_of(queue).unwrap();
@@ -260,9 +246,8 @@ fn g_rec_015_a_library_restarts_the_recording() {
     assert_eq!((edges(&graph), queue.state()), (vec![NONE, vec![0], vec![1]], QueueState::Executing));
 }
 
-#[test]
-fn g_rec_016_empty_command_groups() {
-    let Some(([queue], graph)) = out_of_order() else { return };
+#[device_test(out_of_order)]
+fn g_rec_016_empty_command_groups(([queue], graph): ([Queue; 1], Graph)) {
     let recording = graph.record(&queue).unwrap();
     let first = queue.submit(task()).unwrap();
     let empty = queue.submit_with(|h| h.after(&first)).unwrap();
@@ -273,9 +258,8 @@ fn g_rec_016_empty_command_groups() {
     assert_eq!(graph.nodes()[3].node_type(), NodeType::Empty);
 }
 
-#[test]
-fn g_rec_019_host_code_in_between_runs_once() {
-    let Some((queue, graph)) = in_order() else { return };
+#[device_test(in_order)]
+fn g_rec_019_host_code_in_between_runs_once((queue, graph): (Queue, Graph)) {
     let (described, ran) = (AtomicUsize::new(0), Arc::new(AtomicUsize::new(0)));
     let recording = graph.record(&queue).unwrap();
     queue
@@ -315,9 +299,8 @@ fn g_rec_020_a_library_that_warms_up() {
     assert_eq!((cold.len(), warm.len()), (4, 1));
 }
 
-#[test]
-fn g_qst_001_states() {
-    let Some((queue, graph)) = in_order() else { return };
+#[device_test(in_order)]
+fn g_qst_001_states((queue, graph): (Queue, Graph)) {
     assert_eq!(
         (queue.state(), queue.graph().unwrap_err().kind()),
         (QueueState::Executing, ErrorKind::Invalid)
@@ -333,18 +316,16 @@ fn g_qst_001_states() {
     assert_eq!(queue.state(), QueueState::Executing);
 }
 
-#[test]
-fn g_qst_001_a_guard_leaves_what_recorded_before() {
-    let Some(([a, b], graph)) = out_of_order() else { return };
+#[device_test(out_of_order)]
+fn g_qst_001_a_guard_leaves_what_recorded_before(([a, b], graph): ([Queue; 2], Graph)) {
     graph.begin_recording(&a).unwrap();
     let inner = graph.record(&[&a, &b]).unwrap();
     inner.end();
     assert_eq!((a.state(), b.state()), (QueueState::Recording, QueueState::Executing));
 }
 
-#[test]
-fn g_qst_005_other_contexts_do_not_join() {
-    let Some((queue, graph)) = in_order() else { return };
+#[device_test(in_order)]
+fn g_qst_005_other_contexts_do_not_join((queue, graph): (Queue, Graph)) {
     let foreign = Queue::new(&Context::new(queue.device()).unwrap()).unwrap();
     let recording = graph.record(&queue).unwrap();
     let event = queue.submit(task()).unwrap();
@@ -358,9 +339,8 @@ fn g_qst_005_other_contexts_do_not_join() {
     assert_eq!((foreign.state(), graph.len()), (QueueState::Executing, 1));
 }
 
-#[test]
-fn g_qst_005_other_devices_do_not_join() {
-    let Some((queue, _)) = in_order() else { return };
+#[device_test(in_order)]
+fn g_qst_005_other_devices_do_not_join((queue, _): (Queue, Graph)) {
     let Ok(parts) = queue.device().partition_equally(1) else { skip!("the device has no parts") };
     let [one, two, ..] = parts.as_slice() else { skip!("the device has one part") };
     let context = Context::builder(&[one.clone(), two.clone()]).build().unwrap();
@@ -375,9 +355,8 @@ fn g_qst_005_other_devices_do_not_join() {
     assert_eq!(foreign.state(), QueueState::Executing);
 }
 
-#[test]
-fn g_qst_006_events_of_another_graph() {
-    let Some(([a, b], graph)) = out_of_order() else { return };
+#[device_test(out_of_order)]
+fn g_qst_006_events_of_another_graph(([a, b], graph): ([Queue; 2], Graph)) {
     let other = Graph::from_queue(&b);
     let (recording, other_recording) = (graph.record(&a).unwrap(), other.record(&b).unwrap());
     let event = a.submit(task()).unwrap();
@@ -392,9 +371,8 @@ fn g_qst_006_events_of_another_graph() {
     assert_eq!((graph.len(), other.len()), (1, 0));
 }
 
-#[test]
-fn g_qst_007_queues_join_through_events() {
-    let Some(([a, b, c], graph)) = out_of_order() else { return };
+#[device_test(out_of_order)]
+fn g_qst_007_queues_join_through_events(([a, b, c], graph): ([Queue; 3], Graph)) {
     graph.begin_recording(&a).unwrap();
     let memory = a.context().alloc_device::<f32>(8).unwrap();
     let call = || super::kernels::saxpy::saxpy(1.0, &memory, &memory);
@@ -409,9 +387,8 @@ fn g_qst_007_queues_join_through_events() {
     assert_eq!(edges(&graph), [NONE, vec![0], vec![1], NONE]);
 }
 
-#[test]
-fn g_qst_007_a_guard_ends_what_joined_it() {
-    let Some(([a, b, c], graph)) = out_of_order() else { return };
+#[device_test(out_of_order)]
+fn g_qst_007_a_guard_ends_what_joined_it(([a, b, c], graph): ([Queue; 3], Graph)) {
     graph.begin_recording(&c).unwrap();
     let recording = graph.record(&a).unwrap();
     let first = a.submit(task()).unwrap();
@@ -423,9 +400,8 @@ fn g_qst_007_a_guard_ends_what_joined_it() {
     );
 }
 
-#[test]
-fn g_qst_007_a_refused_command_lets_nobody_join() {
-    let Some(([a, b], graph)) = out_of_order() else { return };
+#[device_test(out_of_order)]
+fn g_qst_007_a_refused_command_lets_nobody_join(([a, b], graph): ([Queue; 2], Graph)) {
     let recording = graph.record(&a).unwrap();
     let memory = b.context().alloc_device::<u32>(4).unwrap();
     let first = a.submit(task()).unwrap();
@@ -435,9 +411,8 @@ fn g_qst_007_a_refused_command_lets_nobody_join() {
     assert_eq!(graph.len(), 1);
 }
 
-#[test]
-fn g_ino_001_a_chain() {
-    let Some((queue, graph)) = in_order() else { return };
+#[device_test(in_order)]
+fn g_ino_001_a_chain((queue, graph): (Queue, Graph)) {
     let recording = graph.record(&queue).unwrap();
     let events = [(); 3].map(|()| queue.submit(task()).unwrap());
     recording.end();
@@ -465,9 +440,8 @@ fn g_ino_002_empty_commands_in_the_chain() {
     }
 }
 
-#[test]
-fn g_bar_001_a_barrier_joins() {
-    let Some(([queue], graph)) = out_of_order() else { return };
+#[device_test(out_of_order)]
+fn g_bar_001_a_barrier_joins(([queue], graph): ([Queue; 1], Graph)) {
     let recording = graph.record(&queue).unwrap();
     (0..3).for_each(|_| drop(queue.submit(task()).unwrap()));
     let barrier = queue.barrier().unwrap();
@@ -477,9 +451,8 @@ fn g_bar_001_a_barrier_joins() {
     assert_eq!((graph.roots().len(), node(&barrier).successors().len()), (3, 2));
 }
 
-#[test]
-fn g_bar_001_barriers_behind_barriers() {
-    let Some(([queue], graph)) = out_of_order() else { return };
+#[device_test(out_of_order)]
+fn g_bar_001_barriers_behind_barriers(([queue], graph): ([Queue; 1], Graph)) {
     let recording = graph.record(&queue).unwrap();
     let events = [(); 3].map(|()| queue.submit(task()).unwrap());
     queue.submit(Command::barrier().after(&[&events[0], &events[1]])).unwrap();
@@ -492,9 +465,8 @@ fn g_bar_001_barriers_behind_barriers() {
     assert_eq!(edges(&graph), expected);
 }
 
-#[test]
-fn g_bar_001_markers_join_and_hold_nobody_up() {
-    let Some(([queue], graph)) = out_of_order() else { return };
+#[device_test(out_of_order)]
+fn g_bar_001_markers_join_and_hold_nobody_up(([queue], graph): ([Queue; 1], Graph)) {
     let recording = graph.record(&queue).unwrap();
     (0..2).for_each(|_| drop(queue.submit(task()).unwrap()));
     queue.marker().unwrap();
@@ -504,9 +476,8 @@ fn g_bar_001_markers_join_and_hold_nobody_up() {
     assert_eq!(edges(&graph), [NONE, NONE, vec![0, 1], NONE, vec![2, 3]]);
 }
 
-#[test]
-fn g_bar_002_a_barrier_with_a_list() {
-    let Some(([queue], graph)) = out_of_order() else { return };
+#[device_test(out_of_order)]
+fn g_bar_002_a_barrier_with_a_list(([queue], graph): ([Queue; 1], Graph)) {
     let recording = graph.record(&queue).unwrap();
     let events = [(); 3].map(|()| queue.submit(task()).unwrap());
     queue.after(&[&events[0], &events[1]]).barrier().unwrap();
@@ -516,9 +487,8 @@ fn g_bar_002_a_barrier_with_a_list() {
     assert_eq!(edges(&graph), [NONE, NONE, NONE, vec![0, 1], vec![2, 3], vec![3]]);
 }
 
-#[test]
-fn g_bar_003_a_list_of_another_queue() {
-    let Some(([a, b], graph)) = out_of_order() else { return };
+#[device_test(out_of_order)]
+fn g_bar_003_a_list_of_another_queue(([a, b], graph): ([Queue; 2], Graph)) {
     let recording = graph.record(&[&a, &b]).unwrap();
     let events = [(); 3].map(|()| a.submit(task()).unwrap());
     b.submit(Command::barrier().after(&[&events[1]])).unwrap();
@@ -528,9 +498,8 @@ fn g_bar_003_a_list_of_another_queue() {
     assert_eq!(edges(&graph), [NONE, NONE, NONE, vec![1], vec![3], vec![3], NONE]);
 }
 
-#[test]
-fn g_bar_003_a_barrier_knows_its_own_queue_only() {
-    let Some(([a, b], graph)) = out_of_order() else { return };
+#[device_test(out_of_order)]
+fn g_bar_003_a_barrier_knows_its_own_queue_only(([a, b], graph): ([Queue; 2], Graph)) {
     let recording = graph.record(&[&a, &b]).unwrap();
     let first = a.submit(task()).unwrap();
     b.submit(task().after(&first)).unwrap();
@@ -544,9 +513,8 @@ fn g_bar_003_a_barrier_knows_its_own_queue_only() {
     );
 }
 
-#[test]
-fn g_bar_004_lists_of_both_queues() {
-    let Some(([a, b], graph)) = out_of_order() else { return };
+#[device_test(out_of_order)]
+fn g_bar_004_lists_of_both_queues(([a, b], graph): ([Queue; 2], Graph)) {
     let recording = graph.record(&[&a, &b]).unwrap();
     let first = a.submit(task()).unwrap();
     let second = a.submit(task()).unwrap();
@@ -584,9 +552,8 @@ fn g_bar_007_in_order_queues() {
     assert_eq!(edges(&graph), [NONE, vec![0], vec![1], vec![2]]);
 }
 
-#[test]
-fn g_bar_010_sessions_between_every_step() {
-    let Some((a, graph)) = in_order() else { return };
+#[device_test(in_order)]
+fn g_bar_010_sessions_between_every_step((a, graph): (Queue, Graph)) {
     let b = second_queue(&a);
     let step = |queue: &Queue, command: Command| {
         let recording = graph.record(&[&a, &b]).unwrap();
@@ -604,9 +571,8 @@ fn g_bar_010_sessions_between_every_step() {
     assert_eq!(edges(&graph), [NONE, vec![0], vec![1], NONE, vec![3], vec![4], vec![2, 5]]);
 }
 
-#[test]
-fn g_bar_013_no_barriers_by_hand() {
-    let Some((_, graph)) = in_order() else { return };
+#[device_test(in_order)]
+fn g_bar_013_no_barriers_by_hand((_, graph): (Queue, Graph)) {
     let first = graph.add(task()).unwrap();
     for command in [Command::barrier(), Command::marker()] {
         let error = graph.after(&first).add(command).unwrap_err();
@@ -616,10 +582,9 @@ fn g_bar_013_no_barriers_by_hand() {
     assert_eq!(graph.len(), 1);
 }
 
-#[test]
-fn g_bar_013_masks_do_not_matter() {
+#[device_test(in_order)]
+fn g_bar_013_masks_do_not_matter((queue, _): (Queue, Graph)) {
     // The recorded commands depend on no capability of the device.
-    let Some((queue, _)) = in_order() else { return };
     let device = queue.device().masked(Mask::COMMAND_BUFFER);
     let queue = Queue::new(&Context::new(&device).unwrap()).unwrap();
     let graph = Graph::from_queue(&queue);

@@ -12,9 +12,8 @@ use oclave::{Command, Context, ErrorKind, Graph, Queue};
 use super::graph_support::{advance_by, edges, in_order, out_of_order, task, ways};
 use super::kernels::buffers;
 
-#[test]
-fn g_rec_001_no_queue_and_one_queue_twice() {
-    let Some((queue, graph)) = in_order() else { return };
+#[device_test(in_order)]
+fn g_rec_001_no_queue_and_one_queue_twice((queue, graph): (Queue, Graph)) {
     let none: [&Queue; 0] = [];
     assert!(!graph.begin_recording(&none).unwrap() && !graph.end_recording_of(&none).unwrap());
     assert!(graph.begin_recording(&[&queue, &queue.clone()]).unwrap());
@@ -25,9 +24,8 @@ fn g_rec_001_no_queue_and_one_queue_twice() {
 }
 
 /// Section 7.5.5: the device must be of the context.
-#[test]
-fn g_prp_004_a_device_of_another_context() {
-    let Some((queue, _)) = in_order() else { return };
+#[device_test(in_order)]
+fn g_prp_004_a_device_of_another_context((queue, _): (Queue, Graph)) {
     let Ok(parts) = queue.device().partition_equally(1) else { skip!("the device has no parts") };
     let [one, two, ..] = parts.as_slice() else { skip!("the device has one part") };
     let context = Context::builder(std::slice::from_ref(one)).build().unwrap();
@@ -36,9 +34,8 @@ fn g_prp_004_a_device_of_another_context() {
 }
 
 /// A command that was refused has no place among those of its queue (section 7.11.4).
-#[test]
-fn g_ino_001_a_refused_command_is_no_link() {
-    let Some((queue, graph)) = in_order() else { return };
+#[device_test(in_order)]
+fn g_ino_001_a_refused_command_is_no_link((queue, graph): (Queue, Graph)) {
     let memory = queue.context().alloc_device::<u32>(4).unwrap();
     let recording = graph.record(&queue).unwrap();
     queue.submit(task()).unwrap();
@@ -133,9 +130,8 @@ fn g_krn_004_ranges_with_offsets() {
 }
 
 /// Section 7.6.2, by commands other than kernels.
-#[test]
-fn g_qst_007_graphs_and_barriers_let_queues_join() {
-    let Some(([a, b, c, d], graph)) = out_of_order() else { return };
+#[device_test(out_of_order)]
+fn g_qst_007_graphs_and_barriers_let_queues_join(([a, b, c, d], graph): ([Queue; 4], Graph)) {
     let executable = Graph::from_queue(&a).finalize().unwrap();
     graph.begin_recording(&a).unwrap();
     let first = a.submit(task()).unwrap();
@@ -263,9 +259,8 @@ fn g_thr_004_finalized_while_others_add() {
 }
 
 /// Handles of a graph may go while its queue is recorded to by another thread (section 7.8).
-#[test]
-fn g_thr_008_a_graph_that_goes_while_others_record() {
-    let Some((queue, _)) = in_order() else { return };
+#[device_test(in_order)]
+fn g_thr_008_a_graph_that_goes_while_others_record((queue, _): (Queue, Graph)) {
     for _ in 0..50 {
         let graph = Graph::from_queue(&queue);
         graph.begin_recording(&queue).unwrap();

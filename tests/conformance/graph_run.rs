@@ -7,7 +7,7 @@ use std::time::Duration;
 use oclave::event::EventStatus;
 use oclave::graph::{NodeType, PartitionInfo};
 use oclave::memory::{HostTarget, UsmKind};
-use oclave::{Command, Context, ErrorKind, Graph, Queue, UsmSlice};
+use oclave::{Command, Context, Device, ErrorKind, Graph, Queue, UsmSlice};
 
 use super::graph_support::{Way, advance, ways};
 use super::kernels::{arguments, buffers, saxpy::saxpy};
@@ -116,9 +116,8 @@ fn g_exp_016_memory_of_every_kind() {
     }
 }
 
-#[test]
-fn g_exp_017_memory_of_the_system() {
-    let Some(device) = super::support::device() else { return };
+#[device_test]
+fn g_exp_017_memory_of_the_system(device: Device) {
     // Kernels are given memory of the library only: a `Vec` is no argument, whatever the device
     // could do with it.
     skip!("oclave has no pointers to the host's own memory as arguments ({})", device.name());
@@ -151,9 +150,8 @@ fn g_exp_018_a_chain_by_both_builders() {
     }
 }
 
-#[test]
-fn g_rec_017_submissions_that_wait() {
-    let Some(device) = super::support::device() else { return };
+#[device_test]
+fn g_rec_017_submissions_that_wait(device: Device) {
     let context = Context::builder(&[device]).blocking_submissions(true).build().unwrap();
     let slow = || {
         let ran = Arc::new(AtomicBool::new(false));

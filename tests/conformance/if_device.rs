@@ -7,7 +7,6 @@ use oclave::device::mask::Mask;
 use oclave::{Command, Context, Device, ErrorKind, Queue, Result};
 
 use super::kernels::{architecture, optional_features, required_sub_groups, shared_sides};
-use super::support::device;
 
 mod single_pass {
     oclave::include_kernels!("single_pass");
@@ -27,9 +26,8 @@ fn on_device(queue: &Queue, x: i32) -> [i32; 6] {
     queue.read(&out).unwrap().try_into().unwrap()
 }
 
-#[test]
-fn id_001_the_body_runs_on_a_device() {
-    let Some(device) = device() else { return };
+#[device_test]
+fn id_001_the_body_runs_on_a_device(device: Device) {
     let queue = queue(&device);
     let before = queue.read(&shared_sides::LAUNCHES).unwrap();
     let out = on_device(&queue, 5);
@@ -37,9 +35,8 @@ fn id_001_the_body_runs_on_a_device() {
     assert_eq!(queue.read(&shared_sides::LAUNCHES).unwrap(), before + 1);
 }
 
-#[test]
-fn id_002_the_body_does_not_run_on_the_host() {
-    let Some(device) = device() else { return };
+#[device_test]
+fn id_002_the_body_does_not_run_on_the_host(device: Device) {
     let queue = queue(&device);
     let before = queue.read(&shared_sides::LAUNCHES).unwrap();
     assert_eq!((shared_sides::side(5), shared_sides::count(5)), (6, 6));
@@ -49,9 +46,8 @@ fn id_002_the_body_does_not_run_on_the_host() {
     assert_eq!(effects, 0);
 }
 
-#[test]
-fn id_004_one_body_runs_on_each_side() {
-    let Some(device) = device() else { return };
+#[device_test]
+fn id_004_one_body_runs_on_each_side(device: Device) {
     assert_eq!((on_device(&queue(&device), 3)[1], shared_sides::nested(3)), (25, 14));
     let mut ran = Vec::new();
     oclave::kernel::if_host(|| ran.push("host")).otherwise(|| unreachable!());
@@ -59,15 +55,13 @@ fn id_004_one_body_runs_on_each_side() {
     assert_eq!(oclave::kernel::if_device(|| "device").otherwise(|| "host"), "host");
 }
 
-#[test]
-fn id_007_selection_is_by_place_of_call() {
-    let Some(device) = device() else { return };
+#[device_test]
+fn id_007_selection_is_by_place_of_call(device: Device) {
     assert_eq!((on_device(&queue(&device), 3)[2], shared_sides::through_another(3)), (1004, 6));
 }
 
-#[test]
-fn id_008_a_host_task_and_a_kernel_follow_their_own_branch() {
-    let Some(device) = device() else { return };
+#[device_test]
+fn id_008_a_host_task_and_a_kernel_follow_their_own_branch(device: Device) {
     let queue = queue(&device);
     for x in [-7, 0, 40] {
         let found = Arc::new(Mutex::new(None));
@@ -80,17 +74,15 @@ fn id_008_a_host_task_and_a_kernel_follow_their_own_branch() {
     }
 }
 
-#[test]
-fn id_010_the_feature_constant_is_1() {
-    let Some(_) = device() else { return };
+#[device_test]
+fn id_010_the_feature_constant_is_1(_device: Device) {
     assert_eq!(shared_sides::if_device_version(), 1);
 }
 
 /// The runtime compiles the image of a branch only if it is taken. In programs compiled once,
 /// devices need no features that only the host's bodies use.
-#[test]
-fn id_011_a_branch_with_fp64_is_not_compiled_for_a_device_without() {
-    let Some(device) = device() else { return };
+#[device_test]
+fn id_011_a_branch_with_fp64_is_not_compiled_for_a_device_without(device: Device) {
     for device in [device.clone(), device.masked(Mask::FP64)] {
         let queue = queue(&device);
         let has = device.capabilities().aspects.contains(Aspects::FP64);
@@ -119,9 +111,8 @@ fn id_011_a_branch_with_fp64_is_not_compiled_for_a_device_without() {
     }
 }
 
-#[test]
-fn id_013_the_first_branch_that_matches_and_otherwise_for_unknown() {
-    let Some(device) = device() else { return };
+#[device_test]
+fn id_013_the_first_branch_that_matches_and_otherwise_for_unknown(device: Device) {
     let queue = queue(&device);
     let run = |architecture: i32| {
         let out = queue.context().alloc_device::<i32>(1).unwrap();
@@ -140,9 +131,8 @@ fn id_013_the_first_branch_that_matches_and_otherwise_for_unknown() {
     assert_eq!(run(of_this), expected);
 }
 
-#[test]
-fn id_016_groups_that_the_device_does_not_offer_are_refused_at_submit() {
-    let Some(device) = device() else { return };
+#[device_test]
+fn id_016_groups_that_the_device_does_not_offer_are_refused_at_submit(device: Device) {
     let queue = queue(&device);
     let out = queue.context().alloc_device::<i32>(16).unwrap();
     let error = queue.parallel_for(100_000, required_sub_groups::wide_groups(&out)).unwrap_err();

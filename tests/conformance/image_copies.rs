@@ -5,7 +5,7 @@ use oclave::images::{
     Any, Bgra, D1, D1Array, D1Buffer, D2, D2Array, D3, Image, ImageKind, R, Rgba, Snorm8, Unorm8,
 };
 use oclave::memory::HostTarget;
-use oclave::{Buffer, Command, ErrorKind};
+use oclave::{Buffer, Command, Context, ErrorKind, Queue};
 
 use super::common::queues_and_eventless;
 use super::images::{has_format, setting};
@@ -25,9 +25,8 @@ fn counted(len: usize) -> Vec<[u32; 4]> {
     (0..len as u32).map(pixel).collect()
 }
 
-#[test]
-fn img_009_host() {
-    let Some((context, _)) = setting() else { return };
+#[device_test(setting)]
+fn img_009_host((context, _): (Context, Queue)) {
     for queue in queues_and_eventless(&context) {
         let image = context.alloc_image::<Numbers, D3>([3, 4, 5]).unwrap();
         queue.write(&image, &counted(60)).unwrap();
@@ -52,9 +51,8 @@ fn img_009_host() {
     }
 }
 
-#[test]
-fn img_010_arrays_and_buffer_images() {
-    let Some((context, queue)) = setting() else { return };
+#[device_test(setting)]
+fn img_010_arrays_and_buffer_images((context, queue): (Context, Queue)) {
     let layers = context.alloc_image::<Numbers, D1Array>([3, 5]).unwrap();
     queue.write(&layers, &counted(15)).unwrap();
     assert_eq!(queue.read(&layers.region([1, 2], [2, 2]).unwrap()).unwrap(), pixels([7, 8, 12, 13]));
@@ -70,9 +68,8 @@ fn img_010_arrays_and_buffer_images() {
     assert_eq!(queue.read(&row).unwrap(), pixels([8, 8, 2, 3, 4, 5, 6, 7, 8]));
 }
 
-#[test]
-fn img_011_usm_and_buffers() {
-    let Some((context, _)) = setting() else { return };
+#[device_test(setting)]
+fn img_011_usm_and_buffers((context, _): (Context, Queue)) {
     for queue in queues_and_eventless(&context) {
         let image = context.alloc_image::<Numbers, D2>([4, 6]).unwrap();
         let all = counted(24);
@@ -104,9 +101,8 @@ fn img_011_usm_and_buffers() {
     }
 }
 
-#[test]
-fn img_012_images() {
-    let Some((context, queue)) = setting() else { return };
+#[device_test(setting)]
+fn img_012_images((context, queue): (Context, Queue)) {
     let from = context.alloc_image::<Numbers, D2>([4, 6]).unwrap();
     let to = context.alloc_image::<Numbers, D2>([4, 6]).unwrap();
     queue.write(&from, &counted(24)).unwrap();
@@ -136,9 +132,8 @@ fn img_012_images() {
     assert_eq!(queue.read(&numbers).unwrap(), [[1, 2, 3, 4], [250, 251, 252, 253]]);
 }
 
-#[test]
-fn img_013_fills() {
-    let Some((context, queue)) = setting() else { return };
+#[device_test(setting)]
+fn img_013_fills((context, queue): (Context, Queue)) {
     let image = context.alloc_image::<Rgba<Unorm8>, D2>([3, 3]).unwrap();
     for value in 0..=255 {
         let pixel = [value, 255 - value, value / 2, 7];
@@ -179,9 +174,8 @@ fn img_013_fills() {
     }
 }
 
-#[test]
-fn img_014_formats_at_run_time() {
-    let Some((context, queue)) = setting() else { return };
+#[device_test(setting)]
+fn img_014_formats_at_run_time((context, queue): (Context, Queue)) {
     let formats = context.image_formats(ImageKind::D2).unwrap();
     assert!(!formats.is_empty());
     for support in formats.iter().filter(|support| support.read && support.write) {
@@ -202,9 +196,8 @@ fn img_014_formats_at_run_time() {
     assert_eq!(queue.read(&typed).unwrap(), [[1.0; 4]]);
 }
 
-#[test]
-fn img_012_no_pixels() {
-    let Some((context, queue)) = setting() else { return };
+#[device_test(setting)]
+fn img_012_no_pixels((context, queue): (Context, Queue)) {
     let image = context.alloc_image::<Numbers, D2>([2, 2]).unwrap();
     queue.fill(&image, pixel(5)).unwrap();
     let nothing = image.region([1, 1], [0, 1]).unwrap();

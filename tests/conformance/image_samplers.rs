@@ -29,9 +29,8 @@ fn picture(context: &Context, queue: &Queue) -> Image<Rgba<f32>, D2> {
     image
 }
 
-#[test]
-fn img_007_samplers() {
-    let Some((context, queue)) = setting() else { return };
+#[device_test(setting)]
+fn img_007_samplers((context, queue): (Context, Queue)) {
     let picture = picture(&context, &queue);
     let nearest = Sampler::builder(&context).build().unwrap();
     let at = [[0.5, 0.5], [2.9, 1.1], [-5.0, 0.5], [9.0, 9.0]];
@@ -52,9 +51,8 @@ fn img_007_samplers() {
     assert_eq!(sample(&queue, &picture, &mirrored, &[[1.125, 0.25], [-0.375, 0.75]]), [3.0, 11.0]);
 }
 
-#[test]
-fn img_007_refused_samplers() {
-    let Some((context, _)) = setting() else { return };
+#[device_test(setting)]
+fn img_007_refused_samplers((context, _): (Context, Queue)) {
     for addressing in [Addressing::Repeat, Addressing::MirroredRepeat] {
         let error = Sampler::builder(&context).addressing(addressing).build().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Invalid, "{error:#}");
@@ -62,9 +60,8 @@ fn img_007_refused_samplers() {
     }
 }
 
-#[test]
-fn img_008_dropped_samplers() {
-    let Some((context, queue)) = setting() else { return };
+#[device_test(setting)]
+fn img_008_dropped_samplers((context, queue): (Context, Queue)) {
     let picture = picture(&context, &queue);
     let places = queue.upload(&[[1.5_f32, 0.5]; 64]).unwrap();
     let out = context.alloc_device::<[f32; 4]>(64).unwrap();

@@ -60,9 +60,8 @@ fn round_trip<D: ImageDimension>(
     assert_eq!(queue.read(&image).unwrap(), expected, "{}", D::TYPE_NAME);
 }
 
-#[test]
-fn img_001_each_kind() {
-    let Some(setting) = setting() else { return };
+#[device_test(setting)]
+fn img_001_each_kind(setting: (Context, Queue)) {
     round_trip::<D1>(
         &setting,
         7,
@@ -103,9 +102,8 @@ fn img_001_each_kind() {
     }
 }
 
-#[test]
-fn img_002_a_volume_from_the_host() {
-    let Some((context, queue)) = setting() else { return };
+#[device_test(setting)]
+fn img_002_a_volume_from_the_host((context, queue): (Context, Queue)) {
     let image = context.alloc_image::<Pixels, D3>([2, 3, 4]).unwrap();
     let values: Vec<[f32; 4]> = (0..24).map(|i| [i as f32, 0.5, -1.0, 0.0]).collect();
     queue.write(&image, &values).unwrap();
@@ -133,9 +131,8 @@ fn reads<F: PixelFormat>((context, queue): &(Context, Queue), pixels: &[F::Pixel
     }
 }
 
-#[test]
-fn img_003_formats() {
-    let Some(setting) = setting() else { return };
+#[device_test(setting)]
+fn img_003_formats(setting: (Context, Queue)) {
     reads::<Rgba<Unorm8>>(
         &setting,
         &[[0, 51, 255, 102], [255, 0, 0, 0]],
@@ -171,9 +168,8 @@ fn reads_integers<C: Channel, T: Pod + PartialEq + std::fmt::Debug>(
     assert_eq!(queue.read(&out).unwrap(), [expected], "{}", image.format());
 }
 
-#[test]
-fn img_004_integers() {
-    let Some(setting) = setting() else { return };
+#[device_test(setting)]
+fn img_004_integers(setting: (Context, Queue)) {
     reads_integers::<i8, _>(&setting, [1, -2, 127, -128], [1, -2, 127, -128], |i, out| {
         kernels::read_signed(i, out.cast().unwrap())
     });
@@ -188,9 +184,8 @@ fn img_004_integers() {
     });
 }
 
-#[test]
-fn img_005_read_write() {
-    let Some((context, queue)) = setting() else { return };
+#[device_test(setting)]
+fn img_005_read_write((context, queue): (Context, Queue)) {
     if !context.device().capabilities().aspects.contains(Aspects::IMAGE_READ_WRITE) {
         println!("no kernel of the device reads and writes one image");
         let image = context.alloc_image::<Rgba<f32>, D2>([2, 3]).unwrap();
@@ -206,9 +201,8 @@ fn img_005_read_write() {
     assert_eq!(queue.read(&image).unwrap(), [[4.0, 3.5, 3.0, 1.0]; 6]);
 }
 
-#[test]
-fn img_006_writes() {
-    let Some((context, queue)) = setting() else { return };
+#[device_test(setting)]
+fn img_006_writes((context, queue): (Context, Queue)) {
     let from = context.alloc_image::<Rgba<Unorm8>, D2>([2, 2]).unwrap();
     let to = context.alloc_image::<Rgba<Unorm8>, D2>([2, 2]).unwrap();
     queue.write(&from, &[[10, 20, 30, 40], [127, 128, 200, 255], [0; 4], [1, 2, 3, 4]]).unwrap();

@@ -19,9 +19,8 @@ fn refused(error: &Error, kind: ErrorKind, words: &[&str]) {
     assert!(words.iter().all(|word| text.contains(word)), "{text}");
 }
 
-#[test]
-fn img_015_a_device_without_images() {
-    let Some((context, queue)) = setting() else { return };
+#[device_test(setting)]
+fn img_015_a_device_without_images((context, queue): (Context, Queue)) {
     let masked = context.device().masked(Mask::IMAGE);
     assert_eq!(masked.capabilities().images, None);
     let poor = Context::new(&masked).unwrap();
@@ -45,9 +44,8 @@ fn img_015_a_device_without_images() {
     drop(queue);
 }
 
-#[test]
-fn img_016_bounds_and_formats() {
-    let Some((context, _)) = setting() else { return };
+#[device_test(setting)]
+fn img_016_bounds_and_formats((context, _): (Context, Queue)) {
     let limits = context.device().capabilities().images.unwrap();
     let error = context.alloc_image::<Rgba<f32>, D2>([0, 4]).unwrap_err();
     refused(&error, ErrorKind::Invalid, &["at least one pixel"]);
@@ -65,9 +63,8 @@ fn img_016_bounds_and_formats() {
     refused(&error, ErrorKind::FeatureNotSupported, &["sRGBA f32", "image_formats"]);
 }
 
-#[test]
-fn img_017_other_contexts_and_twice() {
-    let Some((context, queue)) = setting() else { return };
+#[device_test(setting)]
+fn img_017_other_contexts_and_twice((context, queue): (Context, Queue)) {
     let image = context.alloc_image::<Rgba<f32>, D2>([2, 2]).unwrap();
     let error = queue.parallel_for([2, 2], kernels::brighten(&image, &image)).unwrap_err();
     refused(&error, ErrorKind::KernelArgument, &["arguments 0 and 1 are one image", "brighten"]);
@@ -87,9 +84,8 @@ fn img_017_other_contexts_and_twice() {
 }
 
 /// What rustc checks of generated functions is checked at launch for kernels of a bundle.
-#[test]
-fn img_018_bundles() {
-    let Some((context, queue)) = setting() else { return };
+#[device_test(setting)]
+fn img_018_bundles((context, queue): (Context, Queue)) {
     let module = include_bytes!("../../crates/oclave-spirv/tests/corpus/images.O2.spv");
     // SAFETY: the kernel stays within the images that it is given.
     #[allow(unsafe_code)]
@@ -118,9 +114,8 @@ fn img_018_bundles() {
     refused(&error, kind, &["the kernel takes an image, a sampler was given"]);
 }
 
-#[test]
-fn img_019_order() {
-    let Some((context, _)) = setting() else { return };
+#[device_test(setting)]
+fn img_019_order((context, _): (Context, Queue)) {
     for queue in queues(&context) {
         let first = context.alloc_image::<Rgba<f32>, D2>([32, 32]).unwrap();
         let second = context.alloc_image::<Rgba<f32>, D2>([32, 32]).unwrap();
@@ -134,9 +129,8 @@ fn img_019_order() {
     }
 }
 
-#[test]
-fn img_020_deferred() {
-    let Some((context, queue)) = setting() else { return };
+#[device_test(setting)]
+fn img_020_deferred((context, queue): (Context, Queue)) {
     let image = context.alloc_image::<Rgba<f32>, D2>([2, 2]).unwrap();
     let (shut, open) = gate(&queue);
     let filled = queue.after(&shut).fill(&image, [3.0; 4]).unwrap();
@@ -149,9 +143,8 @@ fn img_020_deferred() {
     assert_eq!(queue.read(&doubled).unwrap(), [[6.0; 4]; 4]);
 }
 
-#[test]
-fn img_008_released() {
-    let Some((context, queue)) = setting() else { return };
+#[device_test(setting)]
+fn img_008_released((context, queue): (Context, Queue)) {
     let out = context.alloc_device::<[f32; 4]>(4).unwrap();
     let session = Session::start();
     for _ in 0..10 {

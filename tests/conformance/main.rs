@@ -6,6 +6,9 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+#[macro_use]
+extern crate device_test;
+
 #[path = "../common/mod.rs"]
 mod common;
 #[macro_use]

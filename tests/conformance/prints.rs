@@ -1,10 +1,11 @@
 //! `PRT-…`: where the text goes that kernels print.
 
 use log::{Level, LevelFilter};
+use oclave::context::ContextBuilder;
 use oclave::vector::Float4;
-use oclave::{Command, Graph, Queue};
+use oclave::{Command, Context, Graph, Queue};
 
-use super::common::prints::{KeptLog, builder, setting};
+use super::common::prints::{KeptLog, Lines, builder, setting};
 use super::common::strategies;
 use super::kernels::printing::print_vectors;
 use super::kernels::prints::say;
@@ -14,9 +15,10 @@ fn says(values: impl IntoIterator<Item = i32>) -> Vec<String> {
     values.into_iter().map(|value| format!("the kernel says {value}\n")).collect()
 }
 
-#[test]
-fn prt_001_text_goes_to_the_program_in_order_before_the_wait_returns() {
-    let Some((_, queue, lines)) = setting() else { return };
+#[device_test(setting)]
+fn prt_001_text_goes_to_the_program_in_order_before_the_wait_returns(
+    (_, queue, lines): (Context, Queue, Lines),
+) {
     let said = queue.upload(&[0_i32]).unwrap();
     for value in 0..5 {
         queue.single_task(say(value, &said)).unwrap();
@@ -30,9 +32,8 @@ fn prt_001_text_goes_to_the_program_in_order_before_the_wait_returns() {
     assert_eq!(queue.read(&said).unwrap(), [6]);
 }
 
-#[test]
-fn prt_002_without_a_function_for_it_the_driver_prints() {
-    let Some((_, queue)) = super::common::setting() else { return };
+#[device_test]
+fn prt_002_without_a_function_for_it_the_driver_prints(queue: Queue) {
     if speaks() {
         let said = queue.upload(&[0_i32]).unwrap();
         for value in [4711, 4712] {
@@ -46,9 +47,8 @@ fn prt_002_without_a_function_for_it_the_driver_prints() {
     assert_eq!(said.collect::<Vec<_>>(), ["4711", "4712"], "{text}");
 }
 
-#[test]
-fn prt_003_text_goes_to_the_log_with_the_kernel() {
-    let Some(builder) = builder() else { return };
+#[device_test(builder)]
+fn prt_003_text_goes_to_the_log_with_the_kernel(builder: ContextBuilder) {
     let log = KeptLog::install("oclave::printf", LevelFilter::Info);
     let queue = Queue::new(&builder.printf_to_log().build().unwrap()).unwrap();
     let said = queue.upload(&[0_i32]).unwrap();
@@ -60,10 +60,9 @@ fn prt_003_text_goes_to_the_log_with_the_kernel() {
     assert_eq!(log.take(), [line(1), line(2)]);
 }
 
-#[test]
-fn prt_004_graphs_print_in_order_by_each_strategy() {
+#[device_test(setting)]
+fn prt_004_graphs_print_in_order_by_each_strategy((_, queue, lines): (Context, Queue, Lines)) {
     const NODES: i32 = 10;
-    let Some((_, queue, lines)) = setting() else { return };
     let said = queue.upload(&[0_i32]).unwrap();
     let graph = Graph::from_queue(&queue);
     for value in 0..NODES {
@@ -79,9 +78,8 @@ fn prt_004_graphs_print_in_order_by_each_strategy() {
     }
 }
 
-#[test]
-fn prt_005_the_text_is_that_of_the_format_on_every_device() {
-    let Some((_, queue, lines)) = setting() else { return };
+#[device_test(setting)]
+fn prt_005_the_text_is_that_of_the_format_on_every_device((_, queue, lines): (Context, Queue, Lines)) {
     let floats = Float4::from([1.5, -0.25, f32::NAN, f32::INFINITY]);
     queue.single_task(print_vectors(floats)).unwrap().wait().unwrap();
     let expected = [

@@ -33,9 +33,8 @@ fn arrays<T: Lane>(vectors: &[Vec4<T>]) -> Vec<[T; 4]> {
     vectors.iter().map(|vector| vector.to_array()).collect()
 }
 
-#[test]
-fn rk_img_001_images_of_all_dimensions() {
-    let Some((context, queue)) = setting() else { return };
+#[device_test(setting)]
+fn rk_img_001_images_of_all_dimensions((context, queue): (Context, Queue)) {
     let all = pixels(24);
     let (a, b) = (
         upload::<of_host::D1>(&context, &queue, 4, &all[..4]),
@@ -66,9 +65,8 @@ fn rk_img_001_images_of_all_dimensions() {
     assert_eq!(queue.read(&sizes).unwrap(), wanted);
 }
 
-#[test]
-fn rk_img_002_images_that_are_written() {
-    let Some((context, queue)) = setting() else { return };
+#[device_test(setting)]
+fn rk_img_002_images_that_are_written((context, queue): (Context, Queue)) {
     let blank = pixels(24);
     let a = upload::<of_host::D1>(&context, &queue, 4, &blank[..4]);
     let b = upload::<of_host::D2>(&context, &queue, [3, 4], &blank[..12]);
@@ -107,9 +105,8 @@ fn rk_img_002_images_that_are_written() {
     }
 }
 
-#[test]
-fn rk_img_003_images_of_integers() {
-    let Some((context, queue)) = setting() else { return };
+#[device_test(setting)]
+fn rk_img_003_images_of_integers((context, queue): (Context, Queue)) {
     let signed: Vec<Vec4<i32>> = (0..12).map(|i| Vec4::new(i, -i, i * 1_000_000, i32::MIN + 1 + i)).collect();
     let plain: Vec<Vec4<u32>> = (0..12).map(|i| Vec4::new(i, u32::MAX - i, i << 28, 7)).collect();
     let a = context.alloc_image::<Rgba<i32>, of_host::D2>([3, 4]).unwrap();
@@ -127,9 +124,8 @@ fn rk_img_003_images_of_integers() {
     assert_eq!(queue.read(&d).unwrap(), arrays(&own_d.pixels::<u32>()));
 }
 
-#[test]
-fn rk_img_004_samplers() {
-    let Some((context, queue)) = setting() else { return };
+#[device_test(setting)]
+fn rk_img_004_samplers((context, queue): (Context, Queue)) {
     let all = pixels(12);
     let image = upload::<of_host::D2>(&context, &queue, [3, 4], &all);
     let own = HostImage::<D2>::from_pixels([4, 3], &all);
@@ -161,9 +157,8 @@ fn rk_img_004_samplers() {
     }
 }
 
-#[test]
-fn rk_img_005_places_outside_panic() {
-    let Some((context, queue)) = setting() else { return };
+#[device_test(setting)]
+fn rk_img_005_places_outside_panic((context, queue): (Context, Queue)) {
     let all = pixels(12);
     let from = upload::<of_host::D2>(&context, &queue, [3, 4], &all);
     let to = upload::<of_host::D2>(&context, &queue, [3, 4], &all);

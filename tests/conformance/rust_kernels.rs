@@ -10,9 +10,8 @@ use super::rust_support::on_device::{features as kernels, parameters as given};
 use super::rust_support::{features, memory, mixed, numbers, on_device, parameters, run, setting};
 use super::support::{DEVICE_GLOBAL_MASKS, queues};
 
-#[test]
-fn rk_par_001_numbers_by_value() {
-    let Some((_, queue)) = setting() else { return };
+#[device_test(setting)]
+fn rk_par_001_numbers_by_value((_, queue): (Context, Queue)) {
     let out = memory::<[i64; 9]>(&queue, 1);
     let call = given::numbers(
         -100,
@@ -31,9 +30,8 @@ fn rk_par_001_numbers_by_value() {
     assert_eq!(queue.read(&out).unwrap(), [wanted]);
 }
 
-#[test]
-fn rk_par_002_doubles() {
-    let Some((context, queue)) = setting() else { return };
+#[device_test(setting)]
+fn rk_par_002_doubles((context, queue): (Context, Queue)) {
     if !context.device().capabilities().aspects.contains(Aspects::FP64) {
         skip!("the device has no doubles");
     }
@@ -45,9 +43,8 @@ fn rk_par_002_doubles() {
     assert_eq!(queue.read(&out).unwrap(), wanted);
 }
 
-#[test]
-fn rk_par_003_arrays_by_value() {
-    let Some((_, queue)) = setting() else { return };
+#[device_test(setting)]
+fn rk_par_003_arrays_by_value((_, queue): (Context, Queue)) {
     let (weights, table) = ([-3, 500, 7, -32_000, 9], [[1, 2], [30, 40], [500, 600]]);
     let out = memory::<[i32; 2]>(&queue, 20);
     run(&queue, 20, given::arrays(weights, table, &out));
@@ -56,9 +53,8 @@ fn rk_par_003_arrays_by_value() {
     assert_eq!(queue.read(&out).unwrap(), wanted);
 }
 
-#[test]
-fn rk_par_004_structs() {
-    let Some((_, queue)) = setting() else { return };
+#[device_test(setting)]
+fn rk_par_004_structs((_, queue): (Context, Queue)) {
     let place = |n: usize| ([n as f32 / 2.0, -1.0], n as i32 - 4);
     let own = |(corner, number)| parameters::Place { corner, number };
     let theirs = |(corner, number)| given::Place::new(corner, number);
@@ -86,9 +82,8 @@ fn rk_par_004_structs() {
     assert_eq!(found, wanted);
 }
 
-#[test]
-fn rk_par_005_slices_have_their_lengths() {
-    let Some((_, queue)) = setting() else { return };
+#[device_test(setting)]
+fn rk_par_005_slices_have_their_lengths((_, queue): (Context, Queue)) {
     let (x, y) = ([1_u16, 60_000, 3], [[1_u32, 2, 3], [4, 5, 6]]);
     let (x, y) = (queue.upload(&x).unwrap(), queue.upload(&y).unwrap());
     let out = memory::<[u64; 4]>(&queue, 1);
@@ -98,9 +93,8 @@ fn rk_par_005_slices_have_their_lengths() {
     assert_eq!(queue.read(&out).unwrap(), [[1, 60_000, 0, 0]]);
 }
 
-#[test]
-fn rk_par_006_reading_slices() {
-    let Some((_, queue)) = setting() else { return };
+#[device_test(setting)]
+fn rk_par_006_reading_slices((_, queue): (Context, Queue)) {
     let x = numbers(64);
     let (memory, out) = (queue.upload(&x).unwrap(), memory::<[u32; 6]>(&queue, 64));
     run(&queue, 64, given::reads(&memory, &out));
@@ -109,9 +103,8 @@ fn rk_par_006_reading_slices() {
     assert_eq!(queue.read(&out).unwrap(), wanted);
 }
 
-#[test]
-fn rk_par_007_an_element_for_each_work_item() {
-    let Some((_, queue)) = setting() else { return };
+#[device_test(setting)]
+fn rk_par_007_an_element_for_each_work_item((_, queue): (Context, Queue)) {
     let (mut bytes, mut pairs, mut wide) = (vec![250_u8; 40], vec![[7_u16, 0]; 40], vec![1_i64; 40]);
     let memory = (queue.upload(&bytes).unwrap(), queue.upload(&pairs).unwrap(), queue.upload(&wide).unwrap());
     run(&queue, [8, 5], given::outs(&memory.0, &memory.1, &memory.2));
@@ -121,9 +114,8 @@ fn rk_par_007_an_element_for_each_work_item() {
     assert_eq!(queue.read(&memory.2).unwrap(), wide);
 }
 
-#[test]
-fn rk_par_008_memory_for_all_work_items() {
-    let Some((_, queue)) = setting() else { return };
+#[device_test(setting)]
+fn rk_par_008_memory_for_all_work_items((_, queue): (Context, Queue)) {
     let mut x = numbers(100);
     let memory = queue.upload(&x).unwrap();
     run(&queue, 50, given::reverse(&memory));
@@ -131,9 +123,8 @@ fn rk_par_008_memory_for_all_work_items() {
     assert_eq!(queue.read(&memory).unwrap(), x);
 }
 
-#[test]
-fn rk_par_009_atomics() {
-    let Some((_, queue)) = setting() else { return };
+#[device_test(setting)]
+fn rk_par_009_atomics((_, queue): (Context, Queue)) {
     let (mut x, mut y) = ([0_u32, 5000, 0, 9, 0, u32::MAX, 0, 0, 0, 0], [0_i32, i32::MIN]);
     let (a, b) = (queue.upload(&x).unwrap(), queue.upload(&y).unwrap());
     run(&queue, 500, given::atomics(&a, &b));
@@ -147,9 +138,8 @@ fn rk_par_009_atomics() {
     assert_eq!(queue.read(&b).unwrap(), y);
 }
 
-#[test]
-fn rk_par_010_atomics_of_64_bits() {
-    let Some((context, queue)) = setting() else { return };
+#[device_test(setting)]
+fn rk_par_010_atomics_of_64_bits((context, queue): (Context, Queue)) {
     if !context.device().capabilities().aspects.contains(Aspects::ATOMIC64) {
         skip!("the device has no atomics of 64 bits");
     }
@@ -159,9 +149,8 @@ fn rk_par_010_atomics_of_64_bits() {
     assert_eq!(queue.read(&b).unwrap(), [-(99 << 35)]);
 }
 
-#[test]
-fn rk_par_011_local_memory_of_a_given_size() {
-    let Some((_, queue)) = setting() else { return };
+#[device_test(setting)]
+fn rk_par_011_local_memory_of_a_given_size((_, queue): (Context, Queue)) {
     let x = numbers(64);
     let (memory, out) = (queue.upload(&x).unwrap(), memory::<u32>(&queue, 64));
     let call = given::shifted(&memory, Local::new(16), Local::new(16), &out);
@@ -171,9 +160,8 @@ fn rk_par_011_local_memory_of_a_given_size() {
     assert_eq!(queue.read(&out).unwrap(), wanted);
 }
 
-#[test]
-fn rk_par_012_local_arrays_and_a_demanded_work_group() {
-    let Some((_, queue)) = setting() else { return };
+#[device_test(setting)]
+fn rk_par_012_local_arrays_and_a_demanded_work_group((_, queue): (Context, Queue)) {
     let x = numbers(128);
     let (memory, out) = (queue.upload(&x).unwrap(), memory::<u32>(&queue, 128));
     run(&queue, [16, 8], given::tiles(&memory, &out));
@@ -184,9 +172,8 @@ fn rk_par_012_local_arrays_and_a_demanded_work_group() {
     assert_eq!(error.kind(), ErrorKind::NdRange, "{error}");
 }
 
-#[test]
-fn rk_par_013_ids_and_sizes() {
-    let Some((_, queue)) = setting() else { return };
+#[device_test(setting)]
+fn rk_par_013_ids_and_sizes((_, queue): (Context, Queue)) {
     let out = memory::<[u32; 18]>(&queue, 4 * 6 * 2);
     run(&queue, NdRange::new([4, 6, 2], [2, 3, 1]).with_offset([1, 2, 3]), given::ids(&out));
     let found = queue.read(&out).unwrap();
@@ -197,9 +184,8 @@ fn rk_par_013_ids_and_sizes() {
     }
 }
 
-#[test]
-fn rk_par_014_every_kind_of_memory() {
-    let Some((context, queue)) = setting() else { return };
+#[device_test(setting)]
+fn rk_par_014_every_kind_of_memory((context, queue): (Context, Queue)) {
     let x: Vec<u32> = (0..32).collect();
     let wanted: Vec<u32> = (1..=32).collect();
     let from = queue.upload(&x).unwrap();
@@ -220,9 +206,8 @@ fn rk_par_014_every_kind_of_memory() {
 /// As the launcher has it.
 static MOVED: Kernel = Kernel::new(&on_device::IMAGES, "moved");
 
-#[test]
-fn rk_chk_001_an_out_is_as_long_as_the_range() {
-    let Some((_, queue)) = setting() else { return };
+#[device_test(setting)]
+fn rk_chk_001_an_out_is_as_long_as_the_range((_, queue): (Context, Queue)) {
     let (from, to) = (queue.upload(&[1_u32; 64]).unwrap(), memory::<u32>(&queue, 63));
     let error = queue.parallel_for(64, kernels::moved(&from, &to)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NdRange);
@@ -244,9 +229,8 @@ fn rk_chk_001_an_out_is_as_long_as_the_range() {
     );
 }
 
-#[test]
-fn rk_chk_002_changed_memory_is_given_once() {
-    let Some((_, queue)) = setting() else { return };
+#[device_test(setting)]
+fn rk_chk_002_changed_memory_is_given_once((_, queue): (Context, Queue)) {
     let x = queue.upload(&[1_u32; 64]).unwrap();
     let error = queue.parallel_for(64, kernels::moved(&x, &x)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::KernelArgument);
@@ -257,9 +241,8 @@ fn rk_chk_002_changed_memory_is_given_once() {
     assert_eq!(queue.read(&x).unwrap()[63], 2);
 }
 
-#[test]
-fn rk_chk_003_lengths_fit_the_memory() {
-    let Some((_, queue)) = setting() else { return };
+#[device_test(setting)]
+fn rk_chk_003_lengths_fit_the_memory((_, queue): (Context, Queue)) {
     let (from, to) = (queue.upload(&[1_u32; 10]).unwrap(), memory::<u32>(&queue, 10));
     let call =
         |length: u64| KernelCall::new(&MOVED).pointer::<u32>(&from).value(length).pointer_mut::<u32>(&to);
@@ -329,9 +312,8 @@ fn rk_glb_004_device_globals_belong_to_contexts_and_the_host_run_has_its_own() {
     assert_eq!(other.read(&kernels::STEPS).unwrap()[0], 1);
 }
 
-#[test]
-fn rk_spc_001_specialization_constants() {
-    let Some((_, queue)) = setting() else { return };
+#[device_test(setting)]
+fn rk_spc_001_specialization_constants((_, queue): (Context, Queue)) {
     let out = queue.upload(&[[1.0_f32, 0.0]; 3]).unwrap();
     let wanted = |start: f32, rounds: usize, added: f32, scale: f32| {
         [(0..rounds).fold(start, |value, _| value * scale + added), rounds as f32]
@@ -381,9 +363,8 @@ fn rk_lng_002_generic_functions_and_iterators() {
     agree!(generics, 200, 0, i64, 0);
 }
 
-#[test]
-fn rk_lng_003_functions_of_mathematics() {
-    let Some((_, queue)) = setting() else { return };
+#[device_test(setting)]
+fn rk_lng_003_functions_of_mathematics((_, queue): (Context, Queue)) {
     let x: Vec<f32> = (0..200_u8).map(|x| f32::from(x) / 16.0 - 6.0).collect();
     let (given, out) = (queue.upload(&x).unwrap(), memory::<[f32; 8]>(&queue, 200));
     run(&queue, 200, kernels::mathematics(&given, &out));
@@ -396,9 +377,8 @@ fn rk_lng_003_functions_of_mathematics() {
     }
 }
 
-#[test]
-fn rk_bar_001_a_tree_in_local_memory() {
-    let Some((_, queue)) = setting() else { return };
+#[device_test(setting)]
+fn rk_bar_001_a_tree_in_local_memory((_, queue): (Context, Queue)) {
     let x = numbers(250);
     let (given, sums) = (queue.upload(&x).unwrap(), memory::<u32>(&queue, 8));
     run(&queue, NdRange::new(256, 32), kernels::tree(&given, Local::new(32), &sums));
@@ -409,9 +389,8 @@ fn rk_bar_001_a_tree_in_local_memory() {
     assert_eq!(host, wanted);
 }
 
-#[test]
-fn rk_bar_002_a_scan_with_two_barriers_a_round() {
-    let Some((_, queue)) = setting() else { return };
+#[device_test(setting)]
+fn rk_bar_002_a_scan_with_two_barriers_a_round((_, queue): (Context, Queue)) {
     let x = numbers(192);
     let (given, out) = (queue.upload(&x).unwrap(), memory::<u32>(&queue, 192));
     run(&queue, NdRange::new(192, 64), kernels::scan(&given, Local::new(64), &out));
@@ -425,9 +404,8 @@ fn rk_bar_002_a_scan_with_two_barriers_a_round() {
     assert_eq!(queue.read(&out).unwrap(), wanted);
 }
 
-#[test]
-fn rk_bar_003_barriers_for_global_memory() {
-    let Some((_, queue)) = setting() else { return };
+#[device_test(setting)]
+fn rk_bar_003_barriers_for_global_memory((_, queue): (Context, Queue)) {
     let mut x = numbers(96);
     let memory = queue.upload(&x).unwrap();
     run(&queue, NdRange::new(96, 32), kernels::passed(7, &memory));
@@ -438,9 +416,8 @@ fn rk_bar_003_barriers_for_global_memory() {
     assert_eq!(queue.read(&memory).unwrap(), x);
 }
 
-#[test]
-fn rk_grp_001_functions_of_work_groups() {
-    let Some((context, queue)) = setting() else { return };
+#[device_test(setting)]
+fn rk_grp_001_functions_of_work_groups((context, queue): (Context, Queue)) {
     if !context.device().capabilities().aspects.contains(Aspects::WORK_GROUP_COLLECTIVES) {
         skip!("the device has no functions of work-groups");
     }
@@ -464,9 +441,8 @@ fn rk_grp_001_functions_of_work_groups() {
     );
 }
 
-#[test]
-fn rk_sub_001_functions_of_sub_groups() {
-    let Some((context, queue)) = setting() else { return };
+#[device_test(setting)]
+fn rk_sub_001_functions_of_sub_groups((context, queue): (Context, Queue)) {
     if !context.device().capabilities().aspects.contains(Aspects::SUB_GROUPS) {
         skip!("the device has no sub-groups");
     }
@@ -488,9 +464,8 @@ fn rk_sub_001_functions_of_sub_groups() {
     }
 }
 
-#[test]
-fn rk_mix_001_rust_calls_c() {
-    let Some((_, queue)) = setting() else { return };
+#[device_test(setting)]
+fn rk_mix_001_rust_calls_c((_, queue): (Context, Queue)) {
     let x = numbers(64);
     let (given, out) = (queue.upload(&x).unwrap(), memory::<[f32; 3]>(&queue, 64));
     run(&queue, 64, mixed::mixed::calls_c(&given, &out));
@@ -500,9 +475,8 @@ fn rk_mix_001_rust_calls_c() {
     assert_eq!(queue.read(&out).unwrap(), wanted.collect::<Vec<_>>());
 }
 
-#[test]
-fn rk_mix_002_c_calls_rust() {
-    let Some((_, queue)) = setting() else { return };
+#[device_test(setting)]
+fn rk_mix_002_c_calls_rust((_, queue): (Context, Queue)) {
     let out = memory::<i64>(&queue, 32);
     run(&queue, 32, mixed::mixed_c::calls_rust(-7, &out));
     assert_eq!(queue.read(&out).unwrap(), (0..32).map(|i| (i * 1000 - 5000) / -7).collect::<Vec<i64>>());
@@ -513,9 +487,8 @@ fn rk_mix_002_c_calls_rust() {
     assert_eq!(queue.read(&sums).unwrap(), wanted);
 }
 
-#[test]
-fn rk_mix_003_both_languages_change_device_globals() {
-    let Some((_, queue)) = setting() else { return };
+#[device_test(setting)]
+fn rk_mix_003_both_languages_change_device_globals((_, queue): (Context, Queue)) {
     run(&queue, 1, mixed::mixed_c::step_in_c(4));
     run(&queue, 1, mixed::mixed::step_in_rust(1));
     assert_eq!(queue.read(&mixed::mixed::OURS).unwrap(), 39);
@@ -525,9 +498,8 @@ fn rk_mix_003_both_languages_change_device_globals() {
     assert_eq!(queue.read(&mixed::mixed_c::THEIRS).unwrap(), [4, 20, 300]);
 }
 
-#[test]
-fn rk_bld_001_programs_come_from_the_cache_and_work() {
-    let Some((context, _)) = setting() else { return };
+#[device_test(setting)]
+fn rk_bld_001_programs_come_from_the_cache_and_work((context, _): (Context, Queue)) {
     let folder = tempfile::tempdir().unwrap();
     let cache = oclave::kernel::ProgramCache::Directory(folder.path().to_owned());
     for _ in 0..2 {

@@ -3,7 +3,7 @@
 use oclave::device::Aspects;
 use oclave::kernel::{KernelCall, Local, NdRange};
 use oclave::memory::usm;
-use oclave::{Command, Graph, Queue, UsmSlice};
+use oclave::{Command, Context, Graph, Queue, UsmSlice};
 
 use super::rust_support::on_device::panics as kernels;
 use super::rust_support::{memory, mixed, panics, quiet, run, setting, told};
@@ -24,9 +24,8 @@ fn eight() -> Option<(Queue, Memory, Memory)> {
     Some((queue, x, out))
 }
 
-#[test]
-fn rk_pan_001_bounds_with_message_place_kernel_and_work_item() {
-    let Some((queue, x, out)) = eight() else { return };
+#[device_test(eight)]
+fn rk_pan_001_bounds_with_message_place_kernel_and_work_item((queue, x, out): (Queue, Memory, Memory)) {
     let line = line("*out = x[item.global_id()[0]] + 1");
     let parts = ["work-item 7 panicked", &line, "index out of bounds", "kernel `bounds`"];
     panics(&queue, 8, kernels::bounds(x.slice(0..7).unwrap(), &out), &parts);
@@ -35,9 +34,8 @@ fn rk_pan_001_bounds_with_message_place_kernel_and_work_item() {
     panics(&queue, range, kernels::bounds(&x, &out), &["work-item 2 panicked", "index out of bounds"]);
 }
 
-#[test]
-fn rk_pan_002_overflow_as_in_the_profile_of_the_build() {
-    let Some((_, queue)) = setting() else { return };
+#[device_test(setting)]
+fn rk_pan_002_overflow_as_in_the_profile_of_the_build((_, queue): (Context, Queue)) {
     let out = memory::<i32>(&queue, 1);
     let cases = [
         (0, i32::MAX, 1, i32::MIN, "attempt to add with overflow"),
@@ -66,9 +64,8 @@ fn rk_pan_002_overflow_as_in_the_profile_of_the_build() {
     }
 }
 
-#[test]
-fn rk_pan_003_division() {
-    let Some((_, queue)) = setting() else { return };
+#[device_test(setting)]
+fn rk_pan_003_division((_, queue): (Context, Queue)) {
     let out = memory::<i32>(&queue, 1);
     let cases = [
         (6, 5, 0, "attempt to divide by zero"),
@@ -85,9 +82,8 @@ fn rk_pan_003_division() {
     assert_eq!(queue.read(&out).unwrap(), [-2]);
 }
 
-#[test]
-fn rk_pan_004_options_and_results_without_values() {
-    let Some((queue, x, out)) = eight() else { return };
+#[device_test(eight)]
+fn rk_pan_004_options_and_results_without_values((queue, x, out): (Queue, Memory, Memory)) {
     let cases = [
         (0, 0, "called `Option::unwrap()` on a `None` value"),
         (1, 3, "there are four elements"),
@@ -104,9 +100,8 @@ fn rk_pan_004_options_and_results_without_values() {
     }
 }
 
-#[test]
-fn rk_pan_005_assertions_and_messages() {
-    let Some((queue, _, out)) = eight() else { return };
+#[device_test(eight)]
+fn rk_pan_005_assertions_and_messages((queue, _, out): (Queue, Memory, Memory)) {
     let cases = [
         (0, "ten is too much"),
         (1, "assertion failed: x < 10"),
@@ -126,9 +121,8 @@ fn rk_pan_005_assertions_and_messages() {
     assert_eq!(queue.read(&out).unwrap()[0], 14);
 }
 
-#[test]
-fn rk_pan_006_parts_of_slices() {
-    let Some((queue, x, out)) = eight() else { return };
+#[device_test(eight)]
+fn rk_pan_006_parts_of_slices((queue, x, out): (Queue, Memory, Memory)) {
     let cases = [
         (0, 2, 9, ""),
         (0, 5, 4, ""),
@@ -148,9 +142,8 @@ fn rk_pan_006_parts_of_slices() {
     }
 }
 
-#[test]
-fn rk_pan_007_bounds_of_global_and_local_memory() {
-    let Some((queue, x, _)) = eight() else { return };
+#[device_test(eight)]
+fn rk_pan_007_bounds_of_global_and_local_memory((queue, x, _): (Queue, Memory, Memory)) {
     let call = |which: u32, at: u32| kernels::shared(which, at, &x, Local::new(4));
     for (which, bound) in [(0, 8), (1, 8), (2, 8), (3, 4), (4, 4), (5, 4), (6, 4)] {
         run(&queue, NdRange::new(1, 1), call(which, bound - 1));
@@ -160,9 +153,8 @@ fn rk_pan_007_bounds_of_global_and_local_memory() {
     }
 }
 
-#[test]
-fn rk_pan_008_the_other_work_items_end_well() {
-    let Some((queue, x, out)) = eight() else { return };
+#[device_test(eight)]
+fn rk_pan_008_the_other_work_items_end_well((queue, x, out): (Queue, Memory, Memory)) {
     queue.write(&out, &[77; 8]).unwrap();
     panics(&queue, 8, kernels::bounds(x.slice(0..5).unwrap(), &out), &["index out of bounds"]);
     assert_eq!(queue.read(&out).unwrap(), [2, 3, 4, 5, 6, 77, 77, 77]);
@@ -171,9 +163,8 @@ fn rk_pan_008_the_other_work_items_end_well() {
     assert_eq!(queue.read(&out).unwrap(), [2, 3, 4, 5, 6, 7, 8, 9]);
 }
 
-#[test]
-fn rk_pan_009_functions_that_are_called() {
-    let Some((queue, x, out)) = eight() else { return };
+#[device_test(eight)]
+fn rk_pan_009_functions_that_are_called((queue, x, out): (Queue, Memory, Memory)) {
     let parts = [&line("fifty is too deep"), "fifty is too deep", "kernel `called`"];
     panics(&queue, 8, kernels::called(42, &x, &out), &[&parts[..], &["work-item 7"]].concat());
     panics(&queue, 1, kernels::called(60, &x, &out), &parts);
@@ -182,9 +173,8 @@ fn rk_pan_009_functions_that_are_called() {
     assert_eq!(queue.read(&out).unwrap(), (0..8).map(|i| value(i) * 2 + value(i + 1)).collect::<Vec<u32>>());
 }
 
-#[test]
-fn rk_pan_010_before_a_barrier() {
-    let Some((_, queue)) = setting() else { return };
+#[device_test(setting)]
+fn rk_pan_010_before_a_barrier((_, queue): (Context, Queue)) {
     let x = queue.upload(&(0..64).collect::<Vec<u32>>()).unwrap();
     let out = queue.upload(&[99_u32; 64]).unwrap();
     let call = |length: usize| kernels::waiting(x.slice(0..length).unwrap(), Local::new(16), &out);
@@ -197,9 +187,8 @@ fn rk_pan_010_before_a_barrier() {
     assert_eq!(queue.read(&out).unwrap(), (0..4).flat_map(reversed).collect::<Vec<u32>>());
 }
 
-#[test]
-fn rk_pan_011_in_a_loop_with_barriers() {
-    let Some((_, queue)) = setting() else { return };
+#[device_test(setting)]
+fn rk_pan_011_in_a_loop_with_barriers((_, queue): (Context, Queue)) {
     let out = queue.upload(&[99_u32; 32]).unwrap();
     let call = |limit: u32| kernels::rounds(limit, Local::new(8), &out);
     for limit in 0..6 {
@@ -210,9 +199,8 @@ fn rk_pan_011_in_a_loop_with_barriers() {
     assert_eq!(queue.read(&out).unwrap(), [15; 32]);
 }
 
-#[test]
-fn rk_pan_018_beside_a_match_over_64_bits() {
-    let Some((_, queue)) = setting() else { return };
+#[device_test(setting)]
+fn rk_pan_018_beside_a_match_over_64_bits((_, queue): (Context, Queue)) {
     let values: Vec<u64> = [0, 7, 0x1_0000_0007, u64::MAX, 1, 4, 9, 0x1_0000_0000].repeat(4);
     let (x, out) = (queue.upload(&values).unwrap(), queue.upload(&[99_u64; 32]).unwrap());
     let range = NdRange::new(32, 8);
@@ -239,9 +227,8 @@ fn rk_pan_018_beside_a_match_over_64_bits() {
     assert_eq!(queue.read(&out).unwrap(), (0..32).map(expected).collect::<Vec<u64>>());
 }
 
-#[test]
-fn rk_pan_012_between_functions_of_the_work_group() {
-    let Some((context, queue)) = setting() else { return };
+#[device_test(setting)]
+fn rk_pan_012_between_functions_of_the_work_group((context, queue): (Context, Queue)) {
     if !context.device().capabilities().aspects.contains(Aspects::WORK_GROUP_COLLECTIVES) {
         skip!("the device has no functions of work-groups");
     }
@@ -252,9 +239,8 @@ fn rk_pan_012_between_functions_of_the_work_group() {
     assert_eq!(queue.read(&sums).unwrap(), [80_020, 80_020, 0, 80_020]);
 }
 
-#[test]
-fn rk_pan_013_in_graphs_by_each_strategy() {
-    let Some((queue, x, out)) = eight() else { return };
+#[device_test(eight)]
+fn rk_pan_013_in_graphs_by_each_strategy((queue, x, out): (Queue, Memory, Memory)) {
     for strategy in crate::common::strategies(queue.device()) {
         println!("strategy: {strategy:?}");
         let graph = Graph::from_queue(&queue);
@@ -276,9 +262,8 @@ fn rk_pan_013_in_graphs_by_each_strategy() {
     }
 }
 
-#[test]
-fn rk_pan_014_before_barriers_in_graphs() {
-    let Some((_, queue)) = setting() else { return };
+#[device_test(setting)]
+fn rk_pan_014_before_barriers_in_graphs((_, queue): (Context, Queue)) {
     let (x, out) = (queue.upload(&[3_u32; 64]).unwrap(), queue.upload(&[0_u32; 64]).unwrap());
     let call = |length: usize| {
         let call = kernels::waiting(x.slice(0..length).unwrap(), Local::new(16), &out);
@@ -297,9 +282,8 @@ fn rk_pan_014_before_barriers_in_graphs() {
     }
 }
 
-#[test]
-fn rk_pan_015_in_functions_that_c_calls() {
-    let Some((_, queue)) = setting() else { return };
+#[device_test(setting)]
+fn rk_pan_015_in_functions_that_c_calls((_, queue): (Context, Queue)) {
     let out = queue.upload(&[4_i64; 10]).unwrap();
     let call: KernelCall = mixed::mixed_c::calls_rust(0, &out);
     panics(&queue, 10, call, &["attempt to divide by zero", "mixed.rs", "quotient"]);
@@ -308,9 +292,8 @@ fn rk_pan_015_in_functions_that_c_calls() {
     assert_eq!(queue.read(&out).unwrap()[9], 800);
 }
 
-#[test]
-fn rk_pan_016_each_wait_tells_of_what_came_before_it() {
-    let Some((queue, x, out)) = eight() else { return };
+#[device_test(eight)]
+fn rk_pan_016_each_wait_tells_of_what_came_before_it((queue, x, out): (Queue, Memory, Memory)) {
     let none = x.slice(0..0).unwrap();
     let event = queue.parallel_for(1, kernels::bounds(&none, &out)).unwrap();
     told(&event.wait().unwrap_err(), &["kernel `bounds`"]);
@@ -323,9 +306,8 @@ fn rk_pan_016_each_wait_tells_of_what_came_before_it() {
     told(&queue.wait().unwrap_err(), &["kernel `bounds`"]);
 }
 
-#[test]
-fn rk_pan_017_ignored_panics_only_end_the_work_item() {
-    let Some((queue, x, out)) = eight() else { return };
+#[device_test(eight)]
+fn rk_pan_017_ignored_panics_only_end_the_work_item((queue, x, out): (Queue, Memory, Memory)) {
     let x = x.slice(0..5).unwrap();
     queue.write(&out, &[77; 8]).unwrap();
     run(&queue, 8, quiet::panics::bounds(&x, &out));

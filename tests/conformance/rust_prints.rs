@@ -23,18 +23,16 @@ fn of_integers(x: &[i64]) -> Vec<String> {
     x.iter().enumerate().flat_map(lines).collect()
 }
 
-#[test]
-fn rk_prt_001_integers() {
-    let Some((_, queue, lines)) = setting() else { return };
+#[device_test(setting)]
+fn rk_prt_001_integers((_, queue, lines): (Context, Queue, Lines)) {
     let x = [0, 1, -1, 127, -128, 40_000, -2_000_000_000, i64::MIN, i64::MAX];
     let given = queue.upload(&x).unwrap();
     queue.single_task(kernels::print_integers(&given)).unwrap().wait().unwrap();
     assert_eq!(lines.texts(), of_integers(&x));
 }
 
-#[test]
-fn rk_prt_002_floating_point_numbers() {
-    let Some((context, queue, lines)) = setting() else { return };
+#[device_test(setting)]
+fn rk_prt_002_floating_point_numbers((context, queue, lines): (Context, Queue, Lines)) {
     let x = [0.0, 1.5, -2.25, 1e6, 0.1, 123_456.79, f32::INFINITY];
     let half = oclave::half::f16::from_f32(0.5);
     let mut wanted = Vec::new();
@@ -63,9 +61,8 @@ fn rk_prt_002_floating_point_numbers() {
     assert!(queue.single_task(kernels::print_doubles(1.0)).is_err());
 }
 
-#[test]
-fn rk_prt_003_functions_and_branches() {
-    let Some((_, queue, lines)) = setting() else { return };
+#[device_test(setting)]
+fn rk_prt_003_functions_and_branches((_, queue, lines): (Context, Queue, Lines)) {
     let x: Vec<u32> = (0..20).map(|i| i * 7 % 20).collect();
     let given = queue.upload(&x).unwrap();
     queue.parallel_for(20, kernels::print_branches(&given, 15)).unwrap().wait().unwrap();

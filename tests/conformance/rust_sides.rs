@@ -10,9 +10,8 @@ use oclave_kernel::HostRange;
 use super::rust_support::on_device::sides as two_images;
 use super::rust_support::{numbers, panics, run, setting, sides, single_pass::sides as one_source};
 
-#[test]
-fn rk_sid_001_bodies_of_one_side() {
-    let Some((_, queue)) = setting() else { return };
+#[device_test(setting)]
+fn rk_sid_001_bodies_of_one_side((_, queue): (Context, Queue)) {
     let x: Vec<i32> = (-20..20).map(|x| 2 * x).collect();
     let on_devices: Vec<i32> = x.iter().map(|x| 2 * (x + 101) + 1).collect();
     let on_the_host: Vec<i32> = x.iter().map(|x| x * 3 / 2 + 4).collect();
@@ -24,9 +23,8 @@ fn rk_sid_001_bodies_of_one_side() {
     assert_eq!(found, on_the_host);
 }
 
-#[test]
-fn rk_sid_002_effects_and_panics_of_bodies() {
-    let Some((_, queue)) = setting() else { return };
+#[device_test(setting)]
+fn rk_sid_002_effects_and_panics_of_bodies((_, queue): (Context, Queue)) {
     let x = numbers(50);
     let (given, out) = (queue.upload(&x).unwrap(), queue.upload(&[0_u32; 50]).unwrap());
     run(&queue, 50, two_images::effects(1000, &given, &out));
@@ -41,9 +39,8 @@ fn rk_sid_002_effects_and_panics_of_bodies() {
     assert_eq!(sides::ON_DEVICES.load(Relaxed), before);
 }
 
-#[test]
-fn rk_sid_003_both_sides_compiled_once() {
-    let Some((context, queue)) = setting() else { return };
+#[device_test(setting)]
+fn rk_sid_003_both_sides_compiled_once((context, queue): (Context, Queue)) {
     let x = numbers(30);
     let given = queue.upload(&x).unwrap();
     let out = queue.upload(&[0_u32; 30]).unwrap();

@@ -1,12 +1,12 @@
 //! RK: vectors and halves in kernels in Rust.
 
-use oclave::ErrorKind;
 use oclave::device::Aspects;
 use oclave::half::f16 as HostHalf;
 use oclave::kernel::{Local, NdRange};
 use oclave::vector::{
     Float3, Float4, Half2, Half4, Long16, Short4, Uchar2, Uchar4, Uchar16, Uint2, Uint4, Uint8,
 };
+use oclave::{Context, ErrorKind, Queue};
 use oclave_kernel::{HostRange, Vec2, Vec3, Vec4, Vec8, Vec16, f16};
 
 use super::rust_support::on_device::vectors as kernels;
@@ -18,9 +18,8 @@ fn floats<const N: usize>(count: usize) -> Vec<[f32; N]> {
     random.chunks(N).map(|part| std::array::from_fn(|at| part[at] as f32 / 10.0 - 50.0)).collect()
 }
 
-#[test]
-fn rk_vec_001_vectors_by_value() {
-    let Some((_, queue)) = setting() else { return };
+#[device_test(setting)]
+fn rk_vec_001_vectors_by_value((_, queue): (Context, Queue)) {
     let (a, b, c) = ([7, 250], [1.0, 2.0, 3.0], [-1, 20, 300, -400]);
     let (d, e) = ([1, 2, 3, 4, 5, 6, 7, 8], std::array::from_fn(|at| (at as i64 - 3) << 25));
     let out = memory::<[i64; 6]>(&queue, 3);
@@ -42,9 +41,8 @@ fn rk_vec_001_vectors_by_value() {
     assert_eq!(queue.read(&out).unwrap(), wanted);
 }
 
-#[test]
-fn rk_vec_002_vectors_in_memory() {
-    let Some((_, queue)) = setting() else { return };
+#[device_test(setting)]
+fn rk_vec_002_vectors_in_memory((_, queue): (Context, Queue)) {
     const N: usize = 64;
     let (x, y) = (floats::<4>(N), floats::<3>(N));
     let bytes: Vec<[u8; 16]> =
@@ -69,9 +67,8 @@ fn rk_vec_002_vectors_in_memory() {
     assert_eq!(found, y);
 }
 
-#[test]
-fn rk_vec_003_operators_of_integers() {
-    let Some((_, queue)) = setting() else { return };
+#[device_test(setting)]
+fn rk_vec_003_operators_of_integers((_, queue): (Context, Queue)) {
     let x: Vec<[u32; 4]> = numbers(200)
         .chunks(4)
         .map(|part| std::array::from_fn(|at| part[at].wrapping_mul(4_000_037)))
@@ -89,9 +86,8 @@ fn rk_vec_003_operators_of_integers() {
     }
 }
 
-#[test]
-fn rk_vec_004_structs_with_vectors() {
-    let Some((_, queue)) = setting() else { return };
+#[device_test(setting)]
+fn rk_vec_004_structs_with_vectors((_, queue): (Context, Queue)) {
     let place = floats::<3>(40);
     let speed = floats::<4>(40);
     let own: Vec<vectors::Particle> = (0..40)
@@ -131,9 +127,8 @@ fn rk_vec_004_structs_with_vectors() {
     assert_eq!(found, wanted);
 }
 
-#[test]
-fn rk_vec_005_lengths_and_products() {
-    let Some((_, queue)) = setting() else { return };
+#[device_test(setting)]
+fn rk_vec_005_lengths_and_products((_, queue): (Context, Queue)) {
     let x = floats::<3>(60);
     let given = queue.upload(&x.iter().copied().map(Float3::new).collect::<Vec<_>>()).unwrap();
     let out = memory::<Float4>(&queue, 60);
@@ -149,9 +144,8 @@ fn rk_vec_005_lengths_and_products() {
     }
 }
 
-#[test]
-fn rk_hlf_001_all_halves() {
-    let Some((_, queue)) = setting() else { return };
+#[device_test(setting)]
+fn rk_hlf_001_all_halves((_, queue): (Context, Queue)) {
     let x: Vec<HostHalf> = (0..=u16::MAX).map(HostHalf::from_bits).collect();
     // Floats around each half and each border between two, and others.
     let y: Vec<f32> = (0..=u16::MAX)
@@ -194,9 +188,8 @@ fn rk_hlf_001_all_halves() {
     }
 }
 
-#[test]
-fn rk_hlf_002_arithmetic_of_halves() {
-    let Some((context, queue)) = setting() else { return };
+#[device_test(setting)]
+fn rk_hlf_002_arithmetic_of_halves((context, queue): (Context, Queue)) {
     let x = floats::<4>(50);
     let x: Vec<[HostHalf; 4]> = x.into_iter().map(|x| x.map(HostHalf::from_f32)).collect();
     let given = queue.upload(&x.iter().copied().map(Half4::new).collect::<Vec<_>>()).unwrap();

@@ -101,9 +101,8 @@ fn usv_dev_001_it_is_used_where_it_is_chosen() {
     assert!(support.types.iter().any(|one| one.contains(SvmCapabilities::DEVICE_READ)));
 }
 
-#[test]
-fn usv_dev_002_a_device_without_it_says_what_it_has() {
-    let Some(device) = device() else { return };
+#[device_test]
+fn usv_dev_002_a_device_without_it_says_what_it_has(device: Device) {
     let poor = device.masked(Mask::UNIFIED_SVM);
     assert_eq!(poor.capabilities().unified_svm, None);
     let error = poor.with_memory(MemoryKind::UnifiedSvm).unwrap_err();

@@ -6,7 +6,7 @@ use oclave::kernel::{KernelCall, LaunchRange, Local, NdRange};
 use oclave::memory::usm::Shared;
 use oclave::{Buffer, Context, ErrorKind, Queue, UsmSlice};
 
-use super::common::{setting, single};
+use super::common::single;
 use super::support::{output_of, speaks};
 
 mod kernels {
@@ -27,41 +27,36 @@ fn ints<const N: usize>(
     found[..].try_into().unwrap()
 }
 
-#[test]
-fn vf_bas_001_the_class_is_chosen_by_an_argument() {
-    let Some((_context, queue)) = setting() else { return };
+#[device_test]
+fn vf_bas_001_the_class_is_chosen_by_an_argument(_context: Context, queue: Queue) {
     for (which, factor) in [(0, 1), (1, 2), (2, 3)] {
         assert_eq!(ints(&queue, 1, |out| vf::choose_class(which, out)), [factor]);
     }
 }
 
-#[test]
-fn vf_bas_002_one_virtual_function_calls_another() {
-    let Some((_context, queue)) = setting() else { return };
+#[device_test]
+fn vf_bas_002_one_virtual_function_calls_another(_context: Context, queue: Queue) {
     assert_eq!(ints(&queue, 4, |out| vf::sum_levels(out)), [1001, 2010, 2100, 3020]);
 }
 
-#[test]
-fn vf_bas_004_static_members() {
-    let Some((_context, queue)) = setting() else { return };
+#[device_test]
+fn vf_bas_004_static_members(_context: Context, queue: Queue) {
     assert_eq!(ints(&queue, 3, |out| vf::use_statics(out)), [13, 73, 173]);
     // One that the host may change.
     queue.write(&vf::_ZN7STATICS4BASE5CALLS_E, &500_i32.to_ne_bytes()).unwrap();
     assert_eq!(ints(&queue, 3, |out| vf::use_statics(out)), [13, 73, 573]);
 }
 
-#[test]
-fn vf_bas_005_members_own_and_inherited() {
-    let Some((context, queue)) = setting() else { return };
+#[device_test]
+fn vf_bas_005_members_own_and_inherited(context: Context, queue: Queue) {
     let memory = context.alloc_device::<i8>(32).unwrap();
     single(&queue, vf::open_accounts(&memory));
     assert_eq!(ints(&queue, 2, |out| vf::use_accounts(&memory, 100, out)), [300, 530]);
     assert_eq!(ints(&queue, 2, |out| vf::use_accounts(&memory, -300, out)), [0, 214]);
 }
 
-#[test]
-fn vf_bas_007_functions_that_only_hosts_could_run() {
-    let Some((context, queue)) = setting() else { return };
+#[device_test]
+fn vf_bas_007_functions_that_only_hosts_could_run(context: Context, queue: Queue) {
     let memory = context.alloc_device::<i8>(16).unwrap();
     single(&queue, vf::make_sensors(&memory));
     assert_eq!(ints(&queue, 2, |out| vf::use_sensors(&memory, out)), [5 + 3500, 6 + 4200]);
@@ -75,9 +70,8 @@ fn vf_bas_007_functions_that_only_hosts_could_run() {
     assert_eq!(*out.read().unwrap(), [0]);
 }
 
-#[test]
-fn vf_bas_008_abstract_base_and_barriers() {
-    let Some((context, queue)) = setting() else { return };
+#[device_test]
+fn vf_bas_008_abstract_base_and_barriers(context: Context, queue: Queue) {
     let memory = context.alloc_device::<i8>(16).unwrap();
     single(&queue, vf::make_operations(&memory));
     let run = |which| -> [i32; 8] {
@@ -99,9 +93,8 @@ fn make_tools(queue: &Queue) -> UsmSlice<i8, oclave::memory::usm::DeviceOnly> {
 
 const DESCRIBED: [i32; 3] = [20 + 20_000, 1 + 150 + 30_000, 2 + 40 + 80_000];
 
-#[test]
-fn vf_xkn_001_one_kernel_makes_and_one_uses() {
-    let Some((context, queue)) = setting() else { return };
+#[device_test]
+fn vf_xkn_001_one_kernel_makes_and_one_uses(context: Context, queue: Queue) {
     let memory = context.alloc_shared::<i8>(16).unwrap();
     single(&queue, vf::make_hammer(&memory, 0, 3));
     assert_eq!(ints(&queue, 1, |out| vf::weigh(&memory, out)), [15]);
@@ -112,25 +105,22 @@ fn vf_xkn_001_one_kernel_makes_and_one_uses() {
     assert_eq!(*out.host_read().unwrap(), [20]);
 }
 
-#[test]
-fn vf_xkn_002_each_user_calls_a_set_of_its_own() {
-    let Some((_context, queue)) = setting() else { return };
+#[device_test]
+fn vf_xkn_002_each_user_calls_a_set_of_its_own(_context: Context, queue: Queue) {
     let memory = make_tools(&queue);
     assert_eq!(ints(&queue, 3, |out| vf::weigh(&memory, out)), [2, 15, 4]);
     assert_eq!(ints(&queue, 3, |out| vf::sell(&memory, out)), [20, 30, 80]);
     assert_eq!(ints(&queue, 3, |out| vf::sort_tools(&memory, out)), [0, 1, 2]);
 }
 
-#[test]
-fn vf_xkn_003_several_kernels_make_and_one_uses() {
-    let Some((_context, queue)) = setting() else { return };
+#[device_test]
+fn vf_xkn_003_several_kernels_make_and_one_uses(_context: Context, queue: Queue) {
     let memory = make_tools(&queue);
     assert_eq!(ints(&queue, 3, |out| vf::describe_tools(&memory, out)), DESCRIBED);
 }
 
-#[test]
-fn vf_xkn_007_two_queues_use_an_object() {
-    let Some((context, queue)) = setting() else { return };
+#[device_test]
+fn vf_xkn_007_two_queues_use_an_object(context: Context, queue: Queue) {
     let other = Queue::builder(&context).out_of_order().build().unwrap();
     let memory = make_tools(&queue);
     let outs = [(); 8].map(|()| context.alloc_shared::<i32>(3).unwrap());
@@ -144,9 +134,8 @@ fn vf_xkn_007_two_queues_use_an_object() {
     }
 }
 
-#[test]
-fn vf_xkn_008_objects_of_another_context() {
-    let Some((_context, queue)) = setting() else { return };
+#[device_test]
+fn vf_xkn_008_objects_of_another_context(_context: Context, queue: Queue) {
     let memory = make_tools(&queue);
     let bytes = queue.read(&memory).unwrap();
     // The object names its class by a number that is the same everywhere: its bytes are an object
@@ -165,16 +154,14 @@ fn vf_xkn_008_objects_of_another_context() {
     assert!(format!("{:#}", event.wait().unwrap_err()).contains("weigh"));
 }
 
-#[test]
-fn vf_msc_001_the_same_call_in_all_work_items() {
-    let Some((_context, queue)) = setting() else { return };
+#[device_test]
+fn vf_msc_001_the_same_call_in_all_work_items(_context: Context, queue: Queue) {
     let expected: [i32; 1000] = std::array::from_fn(|i| 3 * (i as i32 + 1));
     assert_eq!(ints(&queue, 1000, |out| vf::choose_class(2, out)), expected);
 }
 
-#[test]
-fn vf_msc_003_mathematical_functions() {
-    let Some((context, queue)) = setting() else { return };
+#[device_test]
+fn vf_msc_003_mathematical_functions(context: Context, queue: Queue) {
     let x: Vec<f32> = (0..256).map(|i| (i as f32 - 128.0) / 16.0).collect();
     let values = context.alloc_shared::<f32>(x.len()).unwrap();
     let exact: [fn(f64) -> f64; 3] = [f64::sin, f64::exp, |x| x.abs().sqrt() + x.mul_add(2.0, x.floor())];
@@ -192,9 +179,8 @@ fn vf_msc_003_mathematical_functions() {
     }
 }
 
-#[test]
-fn vf_msc_005_printf_in_a_virtual_function() {
-    let Some((_context, queue)) = setting() else { return };
+#[device_test]
+fn vf_msc_005_printf_in_a_virtual_function(_context: Context, queue: Queue) {
     assert_eq!(ints(&queue, 1, |out| vf::speak(0, out)), [4711]);
     assert_eq!(ints(&queue, 1, |out| vf::speak(1, out)), [9422]);
     if speaks() {
@@ -204,9 +190,8 @@ fn vf_msc_005_printf_in_a_virtual_function() {
     assert_eq!(text.matches("the printer says 4711").count(), 1, "{text}");
 }
 
-#[test]
-fn vf_msc_006_recursion_ends_at_its_depth() {
-    let Some((context, queue)) = setting() else { return };
+#[device_test]
+fn vf_msc_006_recursion_ends_at_its_depth(context: Context, queue: Queue) {
     let memory = context.alloc_device::<i8>(64).unwrap();
     single(&queue, vf::make_links(&memory, 4));
     for last in 0..3 {
@@ -225,9 +210,8 @@ fn vf_msc_006_recursion_ends_at_its_depth() {
 }
 
 /// No device is asked for pointers to functions, nor for a generic address space.
-#[test]
-fn vf_dev_001_what_a_device_must_have() {
-    let Some((_context, queue)) = setting() else { return };
+#[device_test]
+fn vf_dev_001_what_a_device_must_have(_context: Context, queue: Queue) {
     let device = queue.device().clone();
     assert_eq!(ints(&queue, 1, |out| vf::choose_class(1, out)), [2]);
     // The same without anything that newer drivers have.
@@ -239,9 +223,8 @@ fn vf_dev_001_what_a_device_must_have() {
 }
 
 /// Calls whose first argument is not a generic `this`.
-#[test]
-fn vf_bas_001_this_in_named_address_spaces() {
-    let Some((context, queue)) = setting() else { return };
+#[device_test]
+fn vf_bas_001_this_in_named_address_spaces(context: Context, queue: Queue) {
     let memory = context.alloc_device::<i8>(32).unwrap();
     single(&queue, vf::make_places(&memory));
     let found: [i32; 8] = {

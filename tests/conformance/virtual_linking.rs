@@ -12,8 +12,6 @@ use oclave::record::Session;
 use oclave::{Context, Device, ErrorKind, Queue, UsmSlice};
 use oclave_image::DeviceImage;
 
-use super::support::device;
-
 /// Programs of `kernels/virtual_linking` and `kernels/virtual_apart`, each with images of its own.
 macro_rules! programs_of_their_own {
     ($($name:ident $text:literal)*) => { $(mod $name { oclave::include_kernels!($text); })* };
@@ -82,9 +80,8 @@ fn programs(session: &Session) -> [u64; 4] {
         .map(|call| session.count(call))
 }
 
-#[test]
-fn vf_lnk_001_one_set_of_one_image() {
-    let Some(device) = device() else { return };
+#[device_test]
+fn vf_lnk_001_one_set_of_one_image(device: Device) {
     let setting = Setting::new(&device, &[&squares::IMAGES, &use_first::IMAGES]);
     let memory = setting.make("make_squares");
     let session = Session::start();
@@ -93,9 +90,8 @@ fn vf_lnk_001_one_set_of_one_image() {
     assert_eq!(session.count("clCreateKernel"), 1);
 }
 
-#[test]
-fn vf_lnk_002_one_set_of_two_images() {
-    let Some(device) = device() else { return };
+#[device_test]
+fn vf_lnk_002_one_set_of_two_images(device: Device) {
     let setting = Setting::new(&device, &[&squares::IMAGES, &circles::IMAGES, &use_first::IMAGES]);
     let (a, b) = (setting.make("make_squares"), setting.make("make_circles"));
     let session = Session::start();
@@ -104,9 +100,8 @@ fn vf_lnk_002_one_set_of_two_images() {
     assert_eq!(programs(&session), [1, 1, 0, 0], "both images are in one program");
 }
 
-#[test]
-fn vf_lnk_003_two_sets_of_two_images() {
-    let Some(device) = device() else { return };
+#[device_test]
+fn vf_lnk_003_two_sets_of_two_images(device: Device) {
     let setting = Setting::new(&device, &[&squares::IMAGES, &use_both::IMAGES]);
     let memory = setting.make("make_squares");
     let session = Session::start();
@@ -114,9 +109,8 @@ fn vf_lnk_003_two_sets_of_two_images() {
     assert_eq!(programs(&session), [1, 1, 0, 0]);
 }
 
-#[test]
-fn vf_lnk_005_the_second_kernel_of_a_group_links_nothing() {
-    let Some(device) = device() else { return };
+#[device_test]
+fn vf_lnk_005_the_second_kernel_of_a_group_links_nothing(device: Device) {
     let setting = Setting::new(&device, &[&squares::IMAGES, &use_first::IMAGES]);
     let memory = setting.make("make_squares");
     setting.of("measure", &memory).unwrap();
@@ -128,9 +122,8 @@ fn vf_lnk_005_the_second_kernel_of_a_group_links_nothing() {
     assert_eq!(session.count("clCreateKernel"), 1);
 }
 
-#[test]
-fn vf_lnk_007_a_misspelt_set() {
-    let Some(device) = device() else { return };
+#[device_test]
+fn vf_lnk_007_a_misspelt_set(device: Device) {
     let setting = Setting::new(&device, &[&squares::IMAGES, &misspelt::IMAGES]);
     let memory = setting.make("make_squares");
     let error = setting.of("measure_frist", &memory).unwrap_err();
@@ -143,9 +136,8 @@ fn vf_lnk_007_a_misspelt_set() {
     }
 }
 
-#[test]
-fn vf_lnk_008_names_of_sets() {
-    let Some(device) = device() else { return };
+#[device_test]
+fn vf_lnk_008_names_of_sets(device: Device) {
     let setting = Setting::new(&device, &[&names::IMAGES, &use_names::IMAGES]);
     let memory = setting.make("make_items");
     let session = Session::start();
@@ -161,17 +153,15 @@ fn vf_lnk_008_names_of_sets() {
     }
 }
 
-#[test]
-fn vf_lnk_008_the_default_set() {
-    let Some(device) = device() else { return };
+#[device_test]
+fn vf_lnk_008_the_default_set(device: Device) {
     let setting = Setting::new(&device, &[&names::IMAGES, &use_default::IMAGES]);
     let memory = setting.make("make_items");
     assert_eq!(setting.of("use_default", &memory).unwrap(), [1, 2, 3, 4]);
 }
 
-#[test]
-fn vf_lnk_009_functions_constructors_and_callers_in_three_files() {
-    let Some(device) = device() else { return };
+#[device_test]
+fn vf_lnk_009_functions_constructors_and_callers_in_three_files(device: Device) {
     let results = |tables: &[&ImageTable]| {
         let setting = Setting::new(&device, tables);
         let memory = setting.queue.context().alloc_device::<u8>(32).unwrap();
@@ -186,9 +176,8 @@ fn vf_lnk_009_functions_constructors_and_callers_in_three_files() {
     assert_eq!(results(&[&together::IMAGES]), apart, "as one program of the same sources");
 }
 
-#[test]
-fn vf_lnk_011_a_provider_that_is_loaded_later() {
-    let Some(device) = device() else { return };
+#[device_test]
+fn vf_lnk_011_a_provider_that_is_loaded_later(device: Device) {
     let mut setting = Setting::new(&device, &[&squares::IMAGES, &use_first::IMAGES]);
     let memory = setting.make("make_squares");
     assert_eq!(setting.of("measure", &memory).unwrap(), SQUARES);
@@ -204,9 +193,8 @@ fn vf_lnk_011_a_provider_that_is_loaded_later() {
     assert_eq!(programs(&session), [1, 1, 0, 0], "linked anew, once");
 }
 
-#[test]
-fn vf_lnk_012_images_made_ahead_of_time() {
-    let Some(device) = device() else { return };
+#[device_test]
+fn vf_lnk_012_images_made_ahead_of_time(device: Device) {
     let tables = [&squares::IMAGES, &circles::IMAGES, &use_both::IMAGES];
     let bytes: Vec<&[u8]> = tables.iter().flat_map(|table| table.containers()).copied().collect();
     let made = oclave::kernel::build_ahead_of_time(&device, &bytes, true).unwrap();
@@ -227,9 +215,8 @@ fn vf_lnk_012_images_made_ahead_of_time() {
 }
 
 /// Objects hold codes of classes, no addresses: programs may go and come.
-#[test]
-fn vf_lnk_014_programs_that_are_gone() {
-    let Some(device) = device() else { return };
+#[device_test]
+fn vf_lnk_014_programs_that_are_gone(device: Device) {
     let directory = tempfile::tempdir().unwrap();
     let cache = ProgramCache::Directory(directory.path().to_owned());
     let mut setting = Setting::with_cache(&device, &[&squares::IMAGES, &use_first::IMAGES], &cache);
@@ -244,9 +231,8 @@ fn vf_lnk_014_programs_that_are_gone() {
     assert_eq!(crate::common::compiled(&session), 1, "built anew");
 }
 
-#[test]
-fn vf_okf_001_a_set_with_fp64() {
-    let Some(device) = device() else { return };
+#[device_test]
+fn vf_okf_001_a_set_with_fp64(device: Device) {
     if !device.capabilities().aspects.contains(Aspects::FP64 | Aspects::FP16) {
         skip!("the device lacks fp64 or fp16");
     }
@@ -261,9 +247,8 @@ fn vf_okf_001_a_set_with_fp64() {
     assert_eq!(setting.queue.read(&out).unwrap(), [2]);
 }
 
-#[test]
-fn vf_okf_003_a_set_of_which_the_device_has_one_feature() {
-    let Some(device) = device() else { return };
+#[device_test]
+fn vf_okf_003_a_set_of_which_the_device_has_one_feature(device: Device) {
     for (mask, lacks) in [(Mask::FP16, "fp16"), (Mask::FP64, "fp64")] {
         let setting = Setting::new(&device.masked(mask), &[&mixed::IMAGES]);
         let memory = setting.queue.context().alloc_device::<u8>(16).unwrap();

@@ -20,7 +20,7 @@ fault! {
     /// of one group took 4971 µs in order and 6311 µs out of order. With more cores, small
     /// independent kernels only run side by side on several queues.
     ///
-    /// `tests/threads.rs` shows the first fault (`ci/sweep threads`).
+    /// `tests/device/commands/threads.rs` shows the first fault (`ci/sweep threads`).
     Q1 {
         affects: [INTEL],
         seen: Programs,
@@ -95,7 +95,7 @@ fault! {
 fault! {
     /// **Q6. Intel's CPU runtime 2026.2.** Each replay of a command buffer of 8 kernels leaks
     /// 16 KiB, each command buffer 8 KiB. Raw OpenCL in C leaks as much. The log has a warning, and
-    /// `tests/leaks.rs` measures the leak.
+    /// `tests/device/memory/leaks.rs` measures the leak.
     Q6 {
         affects: [INTEL],
         seen: Measurements,
@@ -322,7 +322,7 @@ fault! {
 fault! {
     /// **Q57. PoCL 6.0.** If a program's binary is asked for before its first launch
     /// (`CL_PROGRAM_BINARIES`), variables at program scope hold garbage in that process. So programs
-    /// with such variables are not kept on disk. `tests/program_cache.rs` shows it.
+    /// with such variables are not kept on disk. `tests/device/programs/cache.rs` shows it.
     Q57 {
         affects: [POCL_6],
         seen: Programs,

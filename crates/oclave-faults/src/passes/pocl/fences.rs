@@ -22,7 +22,7 @@ fault! {
     /// across accesses of the same work-item to one of them. Fences keep them apart (decision 93).
     ///
     /// Seen from source, without any barrier: `p[4*i+1] = 7; p[4*i+2] = 5; p[4*i+3] = 3;
-    /// p[4*i] = p[4*i + (a & 3)] + 1;` reads the old elements. `tests/work_items.rs` shows three
+    /// p[4*i] = p[4*i + (a & 3)] + 1;` reads the old elements. `tests/device/compilers/work_items.rs` shows three
     /// more. llvm-project#63602 was the same fault in ordinary loops; pocl#757 is another of the
     /// same marks.
     Q16 {

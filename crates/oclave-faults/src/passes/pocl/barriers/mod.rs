@@ -72,7 +72,7 @@ fault! {
     /// Such barriers behind conditions also make code run twice, for the first work-item of groups of
     /// 1 × n, and on 7.1 of one. So these conditions get barriers of ours (decision 113).
     ///
-    /// `collect` of `tests/work_items.rs` had 864 of 1024 elements wrong on 7.1, from source and
+    /// `collect` of `tests/device/compilers/work_items.rs` had 864 of 1024 elements wrong on 7.1, from source and
     /// from SPIR-V. PoCL's `ImplicitLoopBarriers.cc` and `VariableUniformityAnalysis.cc` explain
     /// it. pocl#340 says what these barriers are for. pocl#2235 mends a relative, barriers that are
     /// added to conditions.

@@ -1,0 +1,115 @@
+//! Processes that end while commands are in flight; on the selected device.
+//!
+//! Each run is a process of its own, because its end is tested. `OCLAVE_EXIT_RUNS` is the number of
+//! runs.
+
+use std::process::Stdio;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::common::{bundle, call, chain, context, name_of, process_of, replay_kernels, without_cache};
+use oclave::graph::ReplayStrategy;
+use oclave::{Command, Context, Device, Graph, Queue};
+
+/// Whether all commands of the child are on their queues.
+static LEFT: AtomicBool = AtomicBool::new(false);
+
+/// How the child ends, which the parent tells it here.
+const HOW: &str = "OCLAVE_EXIT_HOW";
+
+/// Ways to end, with the code that the process ends with.
+const WAYS: [(&str, i32); 6] =
+    [("return", 0), ("exit", 7), ("task", 8), ("panic", 101), ("kernels", 0), ("build", 0)];
+
+#[device_test]
+fn processes_end_well_while_commands_are_in_flight(_: Device) {
+    let runs: usize = std::env::var("OCLAVE_EXIT_RUNS").map_or(20, |runs| runs.parse().unwrap());
+    for (run, (how, code)) in WAYS.into_iter().cycle().take(runs).enumerate() {
+        let started = Instant::now();
+        let child = process_of(&name_of(module_path!(), "child"))
+            .arg("--nocapture")
+            .env(HOW, how)
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        let output = String::from_utf8_lossy(&child.stdout) + String::from_utf8_lossy(&child.stderr);
+        assert_eq!(child.status.code(), Some(code), "run {run}, {how}: {}\n{output}", child.status);
+        assert!(output.contains("in flight"), "run {run}, {how}: {output}");
+        assert!(started.elapsed() < Duration::from_secs(120), "run {run}, {how}");
+    }
+    println!("{runs} processes ended well");
+}
+
+#[test]
+#[ignore = "one of the processes of the test above"]
+fn child() {
+    let Ok(how) = std::env::var(HOW) else { return };
+    let context = context().unwrap();
+    leave_work(&context, &how);
+    println!("in flight");
+    LEFT.store(true, Ordering::SeqCst);
+    match &*how {
+        "exit" => std::process::exit(7),
+        "panic" => panic!("as the test wants"),
+        // The task ends the process.
+        "task" => std::thread::sleep(Duration::from_secs(60)),
+        _ => {}
+    }
+}
+
+/// Commands that nobody waits for: kernels, host tasks between them, graphs.
+fn leave_work(context: &Context, how: &str) {
+    let bundle = bundle(context);
+    let value = context.alloc_device::<u32>(1).unwrap();
+    let late = || call(&bundle, "slow").pointer_mut::<u32>(&value).value(1_u32 << 18);
+    let (queue, other) = (Queue::new(context).unwrap(), Queue::new(context).unwrap());
+    queue.fill(&value, 0).unwrap();
+    if how == "kernels" {
+        for _ in 0..200 {
+            queue.single_task(late()).unwrap();
+        }
+        return queue.flush().unwrap();
+    }
+    if how == "build" {
+        return leave_build(context);
+    }
+    let graph = Graph::from_queue(&queue);
+    let first = graph.add(Command::single_task(late())).unwrap();
+    let task = graph.after(&first).add(Command::host_task(|| ())).unwrap();
+    graph.after(&task).add(Command::single_task(late())).unwrap();
+    let graph = graph.finalizer().strategy(ReplayStrategy::Enqueue).finalize().unwrap();
+    for round in 0..40 {
+        let ran = queue.single_task(late()).unwrap();
+        let leaves = how == "task" && round == 5;
+        let task = other.after(&[&ran]).host_task(move || {
+            loop {
+                if !leaves {
+                    break;
+                }
+                if LEFT.load(Ordering::SeqCst) {
+                    std::process::exit(8);
+                }
+                std::thread::sleep(Duration::from_micros(50));
+            }
+        });
+        queue.after(&[&task.unwrap()]).single_task(late()).unwrap();
+        queue.host_task(|| std::thread::sleep(Duration::from_micros(50))).unwrap();
+        queue.submit_graph(&graph).unwrap();
+    }
+}
+
+/// A build in the background that nobody wants any more. Intel's driver does not survive the end of a
+/// process while it compiles.
+fn leave_build(context: &Context) {
+    let context = without_cache(context);
+    let bundle = replay_kernels(&context);
+    let memory = context.alloc_device::<i32>(64).unwrap();
+    let graph = Graph::new(&context, context.device()).unwrap();
+    let bump = || call(&bundle, "chained").pointer_mut::<i32>(&memory).value(1);
+    chain(&graph, (0..40).map(|_| Command::parallel_for(64, bump())));
+    drop(graph.finalizer().strategy(ReplayStrategy::Interpreter).finalize().unwrap());
+    // Half of them end while it is compiled, others before it was begun.
+    if std::process::id().is_multiple_of(2) {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
