@@ -67,6 +67,7 @@ pub mod images;
 mod item;
 mod math;
 mod memory;
+mod object;
 mod parameter;
 mod print;
 mod sides;
@@ -81,7 +82,10 @@ pub use host::HostRange;
 pub use item::Item;
 pub use math::MathExt;
 pub use memory::{Global, Local, Out};
-pub use oclave_kernel_macros::{Data, device_global, device_print, device_println, kernel, spec_constant};
+pub use object::{Class, Object, Objects};
+pub use oclave_kernel_macros::{
+    Data, device_global, device_print, device_println, kernel, objects, spec_constant,
+};
 pub use print::Printed;
 pub use vector::{Lane, Vec2, Vec3, Vec4, Vec8, Vec16, VectorOf};
 
@@ -89,10 +93,14 @@ pub use vector::{Lane, Vec2, Vec3, Vec4, Vec8, Vec16, VectorOf};
 #[doc(hidden)]
 pub mod __private {
     pub use crate::description::{
-        FieldDescription, KernelDescription, ParameterDescription, TypeDescription, VariableDescription,
+        ClassDescription, FieldDescription, KernelDescription, ParameterDescription, TypeDescription,
+        VariableDescription,
     };
     #[cfg(not(oclave_device))]
     pub use crate::host::{HostParameter, Work, run};
+    #[cfg(not(oclave_device))]
+    pub use crate::object::Classes;
+    pub use crate::object::class_number;
     pub use crate::parameter::Parameter;
     #[cfg(oclave_device)]
     pub use crate::parameter::bytes_argument;

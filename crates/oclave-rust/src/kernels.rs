@@ -15,6 +15,8 @@ pub(crate) const INTRINSIC: &str = "__oclave_";
 pub(crate) const GLOBAL: &str = "__oclave_global_";
 /// The prefix of the symbols of descriptions of specialization constants.
 const CONSTANT: &str = "__oclave_spec_";
+/// The prefix of the symbols of descriptions of classes of objects.
+const CLASS: &str = "__oclave_class_";
 /// The version of descriptions that this crate reads.
 const VERSION: u64 = 2;
 /// Types may nest so deep.
@@ -316,6 +318,39 @@ fn variables(program: &Program, prefix: &str) -> Result<Vec<Variable>> {
     Ok(found)
 }
 
+/// A class of objects: a type whose implementation of a trait is marked.
+#[derive(Debug, Clone)]
+pub(crate) struct Class {
+    /// As in the source.
+    pub(crate) name: String,
+    /// What the classes of a trait have in common.
+    pub(crate) set: String,
+    /// What memory has of it.
+    pub(crate) number: u64,
+    /// Bytes of its values.
+    pub(crate) size: u64,
+    pub(crate) place: Place,
+    /// Its table of functions.
+    pub(crate) table: Symbol,
+}
+
+/// The classes of a program, by symbol.
+pub(crate) fn classes(program: &Program) -> Result<Vec<Class>> {
+    let mut found = Vec::new();
+    for symbol in program.globals_with(CLASS) {
+        let reader = Reader { program, module: symbol.module };
+        let class = reader.class(&symbol).ok_or_else(|| {
+            let name = symbol.name.strip_prefix(CLASS).unwrap_or_default();
+            Error::Link(format!(
+                "the class `{name}` has no description that this version reads; use the version of oclave-kernel that \
+                 belongs to this oclave-build"
+            ))
+        })?;
+        found.push(class);
+    }
+    Ok(found)
+}
+
 struct Reader<'p> {
     program: &'p Program,
     module: usize,
@@ -408,6 +443,28 @@ impl Reader<'_> {
             ty: self.ty(&ty, 0)?,
             number: u32::try_from(at.number(8, 4)?).ok()?,
             text: symbol.module,
+        })
+    }
+
+    fn class(&self, symbol: &Symbol) -> Option<Class> {
+        let image = Image::of_global(self.program, self.module, &symbol.name).ok()?;
+        let at = At { image, offset: 0 };
+        if at.number(0, 4)? != VERSION {
+            return None;
+        }
+        // Which of the two words is the table is not for us to know.
+        let (table, _) = at.image.addresses.get(&80).or_else(|| at.image.addresses.get(&72))?;
+        Some(Class {
+            name: self.text(&at, 40)?,
+            set: self.text(&at, 56)?,
+            number: at.number(8, 8)?,
+            size: at.number(16, 8)?,
+            place: Place {
+                file: self.text(&at, 24)?,
+                line: u32::try_from(at.number(4, 4)?).ok()?,
+                column: 0,
+            },
+            table: table.clone(),
         })
     }
 

@@ -9,6 +9,7 @@
 //! | `llvm` | tokens, the tree of a module, sizes of types, places in sources |
 //! | `program` | the modules of several crates, linked by name |
 //! | `memory` | bytes of constants, and the descriptions of kernels that are among them |
+//! | `objects` | classes of objects that one kernel makes and another one calls |
 //! | `spaces` | which memory each pointer points to; functions are copied for each combination |
 //! | `lower` | the instructions of SPIR-V |
 //!
@@ -23,6 +24,7 @@ mod kernels;
 mod llvm;
 mod lower;
 mod memory;
+mod objects;
 mod program;
 mod spaces;
 
