@@ -28,12 +28,12 @@ use on_device::objects as kernels;
 
 const N: usize = 60;
 
-fn theirs(shape: &AnyShape) -> kernels::ShapeObject {
+fn theirs(shape: &AnyShape) -> kernels::ShapeObject48 {
     let (class, value) = shape.into_parts();
-    kernels::ShapeObject::new(class, 0, value)
+    kernels::ShapeObject48::new(class, 0, value)
 }
 
-fn own(shape: &kernels::ShapeObject) -> AnyShape {
+fn own(shape: &kernels::ShapeObject48) -> AnyShape {
     Object::from_parts(shape.class, shape.value)
 }
 
@@ -50,7 +50,7 @@ fn measured(shapes: &[AnyShape]) -> Vec<[f32; 2]> {
 #[test]
 fn rk_dyn_003_made_in_one_kernel_and_called_in_another() {
     let Some((_, queue)) = setting() else { return };
-    let (shapes, out) = (memory::<kernels::ShapeObject>(&queue, N), memory::<[f32; 2]>(&queue, N));
+    let (shapes, out) = (memory::<kernels::ShapeObject48>(&queue, N), memory::<[f32; 2]>(&queue, N));
     run(&queue, N, kernels::make(&shapes));
     run(&queue, N, kernels::measure(&shapes, &out));
     assert_eq!(queue.read(&out).unwrap(), measured(&made_on_host()));
@@ -73,7 +73,7 @@ fn rk_dyn_004_host_and_device_make_them_for_each_other() {
     run(&queue, 1, kernels::measure_one(theirs(&made[11]), &one));
     assert_eq!(queue.read(&one).unwrap(), measured(&made[11..12]));
 
-    let shapes = memory::<kernels::ShapeObject>(&queue, N);
+    let shapes = memory::<kernels::ShapeObject48>(&queue, N);
     run(&queue, N, kernels::make(&shapes));
     let found: Vec<AnyShape> = queue.read(&shapes).unwrap().iter().map(own).collect();
     assert_eq!(found, made);
@@ -83,7 +83,7 @@ fn rk_dyn_004_host_and_device_make_them_for_each_other() {
 #[test]
 fn rk_dyn_005_changed_in_global_and_local_memory() {
     let Some((_, queue)) = setting() else { return };
-    let shapes = memory::<kernels::ShapeObject>(&queue, N);
+    let shapes = memory::<kernels::ShapeObject48>(&queue, N);
     run(&queue, N, kernels::make(&shapes));
     run(&queue, N, kernels::grow(2.5, &shapes));
     run(&queue, N, kernels::grow_in_place(1.5, &shapes));
@@ -115,7 +115,7 @@ fn rk_dyn_006_within_structs() {
 #[test]
 fn rk_dyn_007_objects_of_two_traits_beside_those_of_the_kernel() {
     let Some((_, queue)) = setting() else { return };
-    let (shapes, out) = (memory::<kernels::ShapeObject>(&queue, N), memory::<u32>(&queue, N));
+    let (shapes, out) = (memory::<kernels::ShapeObject48>(&queue, N), memory::<u32>(&queue, N));
     run(&queue, N, kernels::make(&shapes));
     run(&queue, N, kernels::judge(&shapes, &out));
     let mut wanted = vec![0; N];
@@ -127,7 +127,7 @@ fn rk_dyn_007_objects_of_two_traits_beside_those_of_the_kernel() {
 #[test]
 fn rk_dyn_008_of_another_program() {
     let Some((_, queue)) = setting() else { return };
-    let shapes = memory::<kernels::ShapeObject>(&queue, N);
+    let shapes = memory::<kernels::ShapeObject48>(&queue, N);
     let (areas, out) = (memory::<f32>(&queue, N), memory::<[f32; 2]>(&queue, N));
     run(&queue, N, kernels::make(&shapes));
     // The same memory, as the other program calls its type.
@@ -148,8 +148,8 @@ fn rk_dyn_008_of_another_program() {
 fn rk_dyn_009_memory_without_objects_is_a_panic() {
     let Some((_, queue)) = setting() else { return };
     let out = memory::<[f32; 2]>(&queue, N);
-    let mut given: Vec<kernels::ShapeObject> = made_on_host().iter().map(theirs).collect();
-    given[17] = kernels::ShapeObject::zeroed();
+    let mut given: Vec<kernels::ShapeObject48> = made_on_host().iter().map(theirs).collect();
+    given[17] = kernels::ShapeObject48::zeroed();
     let shapes = queue.upload(&given).unwrap();
     panics(&queue, N, kernels::measure(&shapes, &out), &["holds no object", "work-item 17 "]);
     let wanted = measured(&made_on_host());
@@ -158,14 +158,14 @@ fn rk_dyn_009_memory_without_objects_is_a_panic() {
 
     // A class that is larger than the memory: nothing beyond it is read.
     let class = theirs(&shapes::shape(2)).class;
-    let small = queue.upload(&[kernels::ShapeObject2::new(class, 0, [0; 16])]).unwrap();
+    let small = queue.upload(&[kernels::ShapeObject16::new(class, 0, [0; 16])]).unwrap();
     panics(&queue, 1, kernels::measure_small(&small, memory::<f32>(&queue, 1)), &["holds no object"]);
 }
 
 #[test]
 fn rk_dyn_010_in_graphs() {
     for way in ways() {
-        let shapes = way.device(&[kernels::ShapeObject::zeroed(); N]);
+        let shapes = way.device(&[kernels::ShapeObject48::zeroed(); N]);
         let out = way.device(&[[0.0_f32; 2]; N]);
         let graph = way.graph();
         graph.add(Command::parallel_for(N, kernels::make(&shapes))).unwrap();

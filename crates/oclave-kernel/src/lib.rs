@@ -33,7 +33,8 @@
 //! the host sets before a kernel is built ([`spec_constant!`]), and arrays in local memory
 //! ([`Item::local_array`]). [`Item::work_group`] and [`Item::sub_group`] have the
 //! functions in which all work-items of a group take part. [`f16`](struct@f16) is OpenCL's `half`. [`if_device!`] and [`if_host!`] have code
-//! for one side only. [`device_println!`] prints.
+//! for one side only. [`device_println!`] prints. [`Object`] is memory for objects of a trait, which one kernel makes and
+//! another one calls.
 //!
 //! # Safety
 //! A kernel without `unsafe` reads and writes only its arguments, whatever they and the range are:

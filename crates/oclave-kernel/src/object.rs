@@ -107,6 +107,16 @@ impl<D: Objects + ?Sized, const SIZE: usize> Object<D, SIZE> {
         FieldDescription::new("reserved", 8, <u64 as Element>::DESCRIPTION),
         FieldDescription::new("value", 16, <[u8; SIZE] as Element>::DESCRIPTION),
     ];
+    /// The trait's name, and the room of the value.
+    const NAME: &'static str = {
+        let (bytes, len) = &Self::LETTERS;
+        let (name, _) = bytes.split_at(*len);
+        match core::str::from_utf8(name) {
+            Ok(name) => name,
+            Err(_) => D::OBJECT,
+        }
+    };
+    const LETTERS: ([u8; 128], usize) = numbered(D::OBJECT, SIZE);
     const IS_WHOLE: () = assert!(SIZE % 16 == 0 && SIZE > 0, "the size of an `Object` is a multiple of 16");
 
     /// An object with this value. A value that is larger than the memory is an error of the build.
@@ -136,7 +146,7 @@ impl<D: Objects + ?Sized, const SIZE: usize> Object<D, SIZE> {
     }
 
     /// The number of the class, which is 0 if this is no object, and the bytes of the value. The host passes them to
-    /// devices: `HittableObject::new(class, 0, value)` with the type that the build wrote.
+    /// devices: `HittableObject48::new(class, 0, value)` with the type that the build wrote.
     pub const fn into_parts(self) -> (u64, [u8; SIZE]) {
         (self.class, self.value)
     }
@@ -239,7 +249,7 @@ impl<D: Objects + ?Sized, const SIZE: usize> Default for Object<D, SIZE> {
 
 impl<D: Objects + ?Sized, const SIZE: usize> fmt::Debug for Object<D, SIZE> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct(D::OBJECT).field("class", &self.class).field("value", &self.value).finish()
+        f.debug_struct(Self::NAME).field("class", &self.class).field("value", &self.value).finish()
     }
 }
 
@@ -254,12 +264,31 @@ impl<D: Objects + ?Sized, const SIZE: usize> PartialEq for Object<D, SIZE> {
 unsafe impl<D: Objects + ?Sized, const SIZE: usize> Element for Object<D, SIZE> {
     const DESCRIPTION: &'static TypeDescription = {
         let () = Self::IS_WHOLE;
-        &TypeDescription::structure::<Self>(D::OBJECT, Self::FIELDS)
+        &TypeDescription::structure::<Self>(Self::NAME, Self::FIELDS)
     };
     const IS_ATOMIC: bool = false;
 }
 // SAFETY: the fields have no bytes between them, as the size is a multiple of the alignment.
 unsafe impl<D: Objects + ?Sized, const SIZE: usize> Data for Object<D, SIZE> {}
+
+/// A name, and a number after it. A name that is too long stays alone.
+const fn numbered(name: &str, number: usize) -> ([u8; 128], usize) {
+    let (mut bytes, name) = ([0; 128], name.as_bytes());
+    let (mut len, mut unit) = (0, 1);
+    while len < name.len() && len < 100 {
+        bytes[len] = name[len];
+        len += 1;
+    }
+    while number / unit >= 10 {
+        unit *= 10;
+    }
+    while unit > 0 {
+        bytes[len] = b'0' + (number / unit % 10) as u8;
+        len += 1;
+        unit /= 10;
+    }
+    (bytes, len)
+}
 
 /// The number of a class, by the names of its trait and its type. It is not 0.
 #[must_use]

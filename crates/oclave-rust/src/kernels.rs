@@ -61,6 +61,9 @@ pub struct Parameter {
     pub kind: ParameterKind,
     /// Type of the value, or of the elements.
     pub ty: TypeDescription,
+    /// As what the kernel takes the numbers of an image's pixels, or of those that a sampler gives: bit 0 for `f32`, 1 for
+    /// `i32`, 2 for `u32`.
+    pub pixels: u8,
 }
 
 /// What is passed for a parameter.
@@ -484,13 +487,14 @@ impl Reader<'_> {
         };
         let (target, _) = self.follow(at, 40)?;
         let ty = self.ty(&target, 0)?;
-        parameters.push(Parameter { name: name.clone(), text, kind, ty });
+        parameters.push(Parameter { name: name.clone(), text, kind, ty, pixels: 0 });
         if matches!(kind, ParameterKind::Read | ParameterKind::Write | ParameterKind::Local) {
             parameters.push(Parameter {
                 name: format!("{name}_len"),
                 text: "usize".to_owned(),
                 kind: ParameterKind::Length,
                 ty: TypeDescription::Scalar(Scalar::U64),
+                pixels: 0,
             });
         }
         Some(())

@@ -102,8 +102,8 @@ fn camera(options: &Options) -> tracer::Camera {
 /// On the device: three launches.
 fn trace(queue: &Queue, options: &Options) -> Result<Traced, Failure> {
     let context = queue.context();
-    let objects = context.alloc_device::<on_device::HittableObject>(tracer::OBJECTS)?;
-    let materials = context.alloc_device::<on_device::MaterialObject>(tracer::MATERIALS)?;
+    let objects = context.alloc_device::<on_device::HittableObject48>(tracer::OBJECTS)?;
+    let materials = context.alloc_device::<on_device::MaterialObject16>(tracer::MATERIALS)?;
     let light = context.alloc_device::<[f32; 3]>(options.width * options.height())?;
     let tracer::Camera { place, corner, right, down, samples, depth, first_row, seed } = camera(options);
     let camera = on_device::Camera::new(place, corner, right, down, samples, depth, first_row, seed);
