@@ -190,7 +190,8 @@ fn rk_img_006_pixels_and_samplers_without_a_defined_result_are_refused() {
         let graph = oclave::Graph::from_queue(&queue);
         assert!(graph.add(oclave::Command::parallel_for(1, call)).is_err());
     };
-    let (c, d) = (signed.clone(), plain.clone());
+    let c = context.alloc_image::<Rgba<i32>, of_host::D2>([3, 4]).unwrap();
+    let d = context.alloc_image::<Rgba<u32>, of_host::D2>([3, 4]).unwrap();
     refused(kernels::whole_numbers(&floats, &plain, &c, &d), "argument 0 (`a`)");
     refused(kernels::whole_numbers(&signed, &floats, &c, &d), "takes the numbers of pixels as u32");
     refused(kernels::beyond(&floats, &signed, 0), "are i32");

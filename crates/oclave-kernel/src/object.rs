@@ -222,7 +222,7 @@ impl<D: Objects + ?Sized, const SIZE: usize> DerefMut for Object<D, SIZE> {
     }
 }
 
-/// What is called is no object.
+/// `oclave-rust` knows the message by the name.
 #[cold]
 #[inline(never)]
 #[track_caller]

@@ -61,8 +61,7 @@ pub struct Parameter {
     pub kind: ParameterKind,
     /// Type of the value, or of the elements.
     pub ty: TypeDescription,
-    /// As what the kernel takes the numbers of an image's pixels, or of those that a sampler gives: bit 0 for `f32`, 1 for
-    /// `i32`, 2 for `u32`.
+    /// Of an image or a sampler, what the numbers of its pixels are to the kernel. Bit 0 is for `f32`, 1 for `i32`, 2 for `u32`.
     pub pixels: u8,
 }
 

@@ -40,7 +40,7 @@ fn main() -> ExitCode {
         eprintln!("usage: random-kernels [--rust] [--once] SEED FIRST COUNT FOLDER");
         return ExitCode::from(2);
     };
-    let (Ok(seed), Ok(first), Ok(count)) = (seed.parse(), first.parse(), count.parse()) else {
+    let (Ok(seed), Ok(first), Ok(count)) = (seed.parse(), first.parse::<u64>(), count.parse()) else {
         eprintln!("error: SEED, FIRST and COUNT are whole numbers");
         return ExitCode::from(2);
     };
