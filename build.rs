@@ -62,12 +62,14 @@ const SIDES: [(&str, &str, bool, u32); 6] = [
 
 /// Programs with sources in Rust.
 #[cfg(feature = "test-kernels")]
-const RUST: [(&str, &[&str]); 2] = [
+const RUST: [(&str, &[&str]); 4] = [
     (
         "rust",
         &["parameters.rs", "panics.rs", "features.rs", "sides.rs", "vectors.rs", "prints.rs", "images.rs"],
     ),
     ("rust_mixed", &["mixed.rs", "mixed_c.cl"]),
+    ("rust_objects", &["objects/objects.rs"]),
+    ("rust_objects_apart", &["objects/apart.rs"]),
 ];
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

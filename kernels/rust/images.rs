@@ -54,6 +54,12 @@ pub fn whole_numbers(
     d.write(at, b / 3 + 1);
 }
 
+/// Whole numbers by a sampler.
+#[kernel]
+pub fn sampled_whole(item: Item<1>, image: ReadImage<D2>, sampler: Sampler, mut out: Out<Vec4<u32>>) {
+    *out = image.sample(sampler, [item.global_id()[0] as f32 + 0.5, 0.5]);
+}
+
 /// One and two dimensions that are written.
 #[kernel]
 pub fn write_images(item: Item<2>, step: f32, a: WriteImage<D1>, b: WriteImage<D2>, c: WriteImage<D2Array>) {

@@ -49,6 +49,16 @@ impl Sampler {
         &self.driver
     }
 
+    /// Whether what it gives for points outside of an image is defined.
+    pub(crate) fn is_defined_outside(&self) -> bool {
+        self.properties.addressing != Addressing::None
+    }
+
+    /// Whether it mixes pixels.
+    pub(crate) fn is_linear(&self) -> bool {
+        self.properties.filter == Filter::Linear
+    }
+
     /// Refuses another context than the sampler's.
     pub(crate) fn check(&self, context: &Context) -> Result<()> {
         if *context == self.context {

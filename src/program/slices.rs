@@ -7,8 +7,13 @@ use crate::image::LoadedImage;
 /// A parameter of a kernel in Rust, as a launch checks it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SliceParameter {
-    /// A value, an image, local memory: nothing to compare.
+    /// A value, local memory: nothing to compare.
     Other,
+    /// An image, and as what the kernel takes the numbers of its pixels: bit 0 for
+    /// `f32`, 1 for `i32`, 2 for `u32`.
+    Image { pixels: u8 },
+    /// A sampler, and the same of the pixels that it gives.
+    Sampler { pixels: u8 },
     /// `&[T]`: nothing changes it while the kernel runs.
     Read,
     /// `Global<T>`, or a slice of atomics.
@@ -23,9 +28,11 @@ impl SliceParameter {
     /// Whether both may be the same memory.
     pub(crate) fn may_share_with(self, other: Self) -> bool {
         match (self, other) {
-            (Self::Other | Self::Length { .. }, _) | (_, Self::Other | Self::Length { .. }) => true,
-            (Self::Out { .. }, _) | (_, Self::Out { .. }) => false,
-            (a, b) => a == b,
+            (Self::Out { .. }, Self::Out { .. } | Self::Read | Self::Shared)
+            | (Self::Read | Self::Shared, Self::Out { .. })
+            | (Self::Read, Self::Shared)
+            | (Self::Shared, Self::Read) => false,
+            _ => true,
         }
     }
 }
@@ -43,6 +50,8 @@ pub(super) fn of(image: &LoadedImage, kernel: &KernelSignature) -> Option<Box<[S
     };
     let parameter = |(index, kind): (usize, &u8)| match SliceKind::from_byte(*kind) {
         SliceKind::Other => SliceParameter::Other,
+        SliceKind::Image => SliceParameter::Image { pixels: *kind & 0xf },
+        SliceKind::Sampler => SliceParameter::Sampler { pixels: *kind & 0xf },
         SliceKind::Read => SliceParameter::Read,
         SliceKind::Shared => SliceParameter::Shared,
         SliceKind::Out => SliceParameter::Out { element_bytes: element_bytes(index) },

@@ -50,6 +50,7 @@ mod prints;
 mod rust_graphs;
 mod rust_images;
 mod rust_kernels;
+mod rust_objects;
 mod rust_panics;
 mod rust_prints;
 mod rust_sides;

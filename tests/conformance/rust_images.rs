@@ -171,3 +171,35 @@ fn rk_img_005_places_outside_panic((context, queue): (Context, Queue)) {
     // The host refuses one image for two parameters if the kernel writes it.
     assert!(queue.parallel_for(1, kernels::beyond(&from, &from, 0)).is_err());
 }
+
+#[test]
+fn rk_img_006_pixels_and_samplers_without_a_defined_result_are_refused() {
+    let Some((context, queue)) = setting() else { return };
+    let floats = upload::<of_host::D2>(&context, &queue, [3, 4], &pixels(12));
+    let signed = context.alloc_image::<Rgba<i32>, of_host::D2>([3, 4]).unwrap();
+    let plain = context.alloc_image::<Rgba<u32>, of_host::D2>([3, 4]).unwrap();
+    let refused = |call: oclave::kernel::KernelCall, part: &str| {
+        let error = queue.parallel_for(1, call.clone()).expect_err("the launch is refused");
+        assert_eq!(error.kind(), ErrorKind::KernelArgument);
+        assert!(error.to_string().contains(part), "{error}");
+        let graph = oclave::Graph::from_queue(&queue);
+        assert!(graph.add(oclave::Command::parallel_for(1, call)).is_err());
+    };
+    let c = context.alloc_image::<Rgba<i32>, of_host::D2>([3, 4]).unwrap();
+    let d = context.alloc_image::<Rgba<u32>, of_host::D2>([3, 4]).unwrap();
+    refused(kernels::whole_numbers(&floats, &plain, &c, &d), "argument 0 (`a`)");
+    refused(kernels::whole_numbers(&signed, &floats, &c, &d), "takes the numbers of pixels as u32");
+    refused(kernels::beyond(&floats, &signed, 0), "are i32");
+
+    let sampler = |builder: oclave::images::SamplerBuilder| builder.build().unwrap();
+    let builder = || Sampler::builder(&context);
+    let out = queue.upload(&[Float4::default(); 100]).unwrap();
+    let call = |sampler: &Sampler| kernels::sampled(&floats, sampler, 0.5, 0.0, &out);
+    refused(call(&sampler(builder().addressing(Addressing::None))), "Addressing::None");
+    let out = memory::<oclave::vector::Uint4>(&queue, 1);
+    queue.write(&plain, &[[7_u32, 8, 9, 10]; 12]).unwrap();
+    let call = |sampler: &Sampler| kernels::sampled_whole(&plain, sampler, &out);
+    refused(call(&sampler(builder().filter(Filter::Linear))), "mixes no integers");
+    run(&queue, 1, call(&sampler(builder())));
+    assert_eq!(queue.read(&out).unwrap()[0].lanes(), &[7, 8, 9, 10]);
+}

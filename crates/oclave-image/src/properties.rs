@@ -45,7 +45,8 @@ pub const WITHOUT_FP64: &str = "oclave/without fp64";
 /// the source, a zero byte and the message.
 pub const PANICS: &str = "oclave/panics";
 
-/// Set of the parameters of kernels in Rust: kernel → one byte for each parameter, a [`SliceKind`].
+/// Set of the parameters of kernels in Rust: kernel → one byte for each parameter, a [`SliceKind`]. For images and samplers, the
+/// lowest bits say as what the kernel takes numbers of pixels: bit 0 for `f32`, 1 for `i32`, 2 for `u32`.
 pub const SLICES: &str = "oclave/slices";
 
 /// What a parameter of a kernel in Rust is, as [`SLICES`] has it.
@@ -62,11 +63,20 @@ pub enum SliceKind {
     Out = 3,
     /// The number of elements of the parameter before it.
     Length = 4,
+    /// An image.
+    Image = 0x10,
+    /// A sampler.
+    Sampler = 0x20,
 }
 
 impl SliceKind {
     /// The kind of a byte.
     pub fn from_byte(byte: u8) -> Self {
+        match byte & 0xf0 {
+            0x10 => return Self::Image,
+            0x20 => return Self::Sampler,
+            _ => {}
+        }
         [Self::Read, Self::Shared, Self::Out, Self::Length]
             .into_iter()
             .find(|kind| *kind as u8 == byte)

@@ -5,6 +5,7 @@
 
 extern crate proc_macro;
 
+mod objects;
 mod print;
 
 use std::iter::Peekable;
@@ -85,6 +86,45 @@ pub fn device_global(items: TokenStream) -> TokenStream {
 #[proc_macro]
 pub fn spec_constant(items: TokenStream) -> TokenStream {
     statics(items).and_then(expand_constants).unwrap_or_else(|error| error.tokens())
+}
+
+/// Lets objects of a trait be made in one kernel and called in another.
+///
+/// It stands before the trait, and before each implementation whose type is a class of objects. The types are
+/// `Data`. See `oclave_kernel::Object`.
+/// ```
+/// use oclave_kernel::{Data, Object, objects};
+///
+/// #[objects]
+/// pub trait Filter {
+///     fn apply(&self, x: f32) -> f32;
+/// }
+///
+/// #[derive(Clone, Copy, Data)]
+/// #[repr(C)]
+/// pub struct Gain {
+///     factor: f32,
+/// }
+///
+/// #[objects]
+/// impl Filter for Gain {
+///     fn apply(&self, x: f32) -> f32 {
+///         self.factor * x
+///     }
+/// }
+///
+/// let filter = Object::<dyn Filter, 16>::new(Gain { factor: 2.0 });
+/// assert_eq!(filter.apply(3.0), 6.0);
+/// ```
+/// The names of trait and type tell classes apart, without their modules. Two classes of one trait with one
+/// name are an error of the build.
+#[proc_macro_attribute]
+pub fn objects(attributes: TokenStream, item: TokenStream) -> TokenStream {
+    let expanded = match attributes.into_iter().next() {
+        Some(token) => wrong("`#[objects]` takes nothing", token.span()),
+        None => objects::expand(&item),
+    };
+    item.into_iter().chain(expanded.unwrap_or_else(|error| error.tokens())).collect()
 }
 
 /// Prints a line from a kernel, as `println!` does on the host.

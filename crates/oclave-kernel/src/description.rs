@@ -64,6 +64,39 @@ impl VariableDescription {
     }
 }
 
+/// A class of objects: a type whose implementation of a trait is marked.
+#[derive(Debug)]
+#[repr(C)]
+pub struct ClassDescription<D: ?Sized> {
+    version: u32,
+    line: u32,
+    number: u64,
+    size: u64,
+    file: &'static str,
+    /// As in the source.
+    name: &'static str,
+    /// What the classes of a trait have in common.
+    set: &'static str,
+    /// A pointer with the trait's table of functions for the type. There is no object.
+    table: *const D,
+}
+
+// SAFETY: nothing is read through the pointer.
+unsafe impl<D: ?Sized> Sync for ClassDescription<D> {}
+
+impl<D: ?Sized> ClassDescription<D> {
+    /// All of it.
+    pub const fn new(
+        (line, number, size): (u32, u64, usize),
+        file: &'static str,
+        name: &'static str,
+        set: &'static str,
+        table: *const D,
+    ) -> Self {
+        Self { version: VERSION, line, number, size: size as u64, file, name, set, table }
+    }
+}
+
 /// A parameter.
 #[derive(Debug)]
 #[repr(C)]

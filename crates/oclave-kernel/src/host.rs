@@ -11,7 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::vec::Vec;
 
-use crate::{Data, Element, Global, Item, Local, Out};
+use crate::{Data, Element, Global, Item, Local, Object, Objects, Out};
 
 /// A range on the host.
 #[derive(Debug, Clone, Copy)]
@@ -258,6 +258,19 @@ impl<T: Data, const N: usize> HostParameter for [T; N] {
     }
 
     fn of(shared: &[T; N], _: &Work) -> Self {
+        *shared
+    }
+}
+
+impl<D: Objects + ?Sized, const SIZE: usize> HostParameter for Object<D, SIZE> {
+    type Host<'h> = Self;
+    type Shared = Self;
+
+    fn share(given: Self) -> Self {
+        given
+    }
+
+    fn of(shared: &Self, _: &Work) -> Self {
         *shared
     }
 }

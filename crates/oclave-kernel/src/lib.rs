@@ -33,7 +33,8 @@
 //! the host sets before a kernel is built ([`spec_constant!`]), and arrays in local memory
 //! ([`Item::local_array`]). [`Item::work_group`] and [`Item::sub_group`] have the
 //! functions in which all work-items of a group take part. [`f16`](struct@f16) is OpenCL's `half`. [`if_device!`] and [`if_host!`] have code
-//! for one side only. [`device_println!`] prints.
+//! for one side only. [`device_println!`] prints. [`Object`] is memory for objects of a trait, which one kernel makes and
+//! another one calls.
 //!
 //! # Safety
 //! A kernel without `unsafe` reads and writes only its arguments, whatever they and the range are:
@@ -67,6 +68,7 @@ pub mod images;
 mod item;
 mod math;
 mod memory;
+mod object;
 mod parameter;
 mod print;
 mod sides;
@@ -81,7 +83,10 @@ pub use host::HostRange;
 pub use item::Item;
 pub use math::MathExt;
 pub use memory::{Global, Local, Out};
-pub use oclave_kernel_macros::{Data, device_global, device_print, device_println, kernel, spec_constant};
+pub use object::{Class, Object, Objects};
+pub use oclave_kernel_macros::{
+    Data, device_global, device_print, device_println, kernel, objects, spec_constant,
+};
 pub use print::Printed;
 pub use vector::{Lane, Vec2, Vec3, Vec4, Vec8, Vec16, VectorOf};
 
@@ -89,10 +94,14 @@ pub use vector::{Lane, Vec2, Vec3, Vec4, Vec8, Vec16, VectorOf};
 #[doc(hidden)]
 pub mod __private {
     pub use crate::description::{
-        FieldDescription, KernelDescription, ParameterDescription, TypeDescription, VariableDescription,
+        ClassDescription, FieldDescription, KernelDescription, ParameterDescription, TypeDescription,
+        VariableDescription,
     };
     #[cfg(not(oclave_device))]
     pub use crate::host::{HostParameter, Work, run};
+    #[cfg(not(oclave_device))]
+    pub use crate::object::Classes;
+    pub use crate::object::class_number;
     pub use crate::parameter::Parameter;
     #[cfg(oclave_device)]
     pub use crate::parameter::bytes_argument;

@@ -1,7 +1,7 @@
 //! Parameters of kernels, as devices get them.
 
 use crate::description::TypeDescription;
-use crate::{Data, Element, Global, Item, Local, Out};
+use crate::{Data, Element, Global, Item, Local, Object, Objects, Out};
 
 /// The type of a parameter.
 #[diagnostic::on_unimplemented(
@@ -196,6 +196,19 @@ impl<T: Data, const N: usize> Parameter for [T; N] {
     const KIND: u32 = 1;
     const ARGUMENTS: u32 = 1;
     const TYPE: &'static TypeDescription = <[T; N] as Element>::DESCRIPTION;
+
+    #[cfg(oclave_device)]
+    #[inline(always)]
+    unsafe fn argument(index: u32) -> Self {
+        // SAFETY: as this function.
+        unsafe { bytes_argument(index) }
+    }
+}
+
+impl<D: Objects + ?Sized, const SIZE: usize> Parameter for Object<D, SIZE> {
+    const KIND: u32 = 1;
+    const ARGUMENTS: u32 = 1;
+    const TYPE: &'static TypeDescription = <Self as Element>::DESCRIPTION;
 
     #[cfg(oclave_device)]
     #[inline(always)]

@@ -15,6 +15,8 @@ pub(crate) const INTRINSIC: &str = "__oclave_";
 pub(crate) const GLOBAL: &str = "__oclave_global_";
 /// The prefix of the symbols of descriptions of specialization constants.
 const CONSTANT: &str = "__oclave_spec_";
+/// The prefix of the symbols of descriptions of classes of objects.
+const CLASS: &str = "__oclave_class_";
 /// The version of descriptions that this crate reads.
 const VERSION: u64 = 2;
 /// Types may nest so deep.
@@ -59,6 +61,8 @@ pub struct Parameter {
     pub kind: ParameterKind,
     /// Type of the value, or of the elements.
     pub ty: TypeDescription,
+    /// Of an image or a sampler, what the numbers of its pixels are to the kernel. Bit 0 is for `f32`, 1 for `i32`, 2 for `u32`.
+    pub pixels: u8,
 }
 
 /// What is passed for a parameter.
@@ -316,6 +320,39 @@ fn variables(program: &Program, prefix: &str) -> Result<Vec<Variable>> {
     Ok(found)
 }
 
+/// A class of objects: a type whose implementation of a trait is marked.
+#[derive(Debug, Clone)]
+pub(crate) struct Class {
+    /// As in the source.
+    pub(crate) name: String,
+    /// What the classes of a trait have in common.
+    pub(crate) set: String,
+    /// What memory has of it.
+    pub(crate) number: u64,
+    /// Bytes of its values.
+    pub(crate) size: u64,
+    pub(crate) place: Place,
+    /// Its table of functions.
+    pub(crate) table: Symbol,
+}
+
+/// The classes of a program, by symbol.
+pub(crate) fn classes(program: &Program) -> Result<Vec<Class>> {
+    let mut found = Vec::new();
+    for symbol in program.globals_with(CLASS) {
+        let reader = Reader { program, module: symbol.module };
+        let class = reader.class(&symbol).ok_or_else(|| {
+            let name = symbol.name.strip_prefix(CLASS).unwrap_or_default();
+            Error::Link(format!(
+                "the class `{name}` has no description that this version reads; use the version of oclave-kernel that \
+                 belongs to this oclave-build"
+            ))
+        })?;
+        found.push(class);
+    }
+    Ok(found)
+}
+
 struct Reader<'p> {
     program: &'p Program,
     module: usize,
@@ -411,6 +448,28 @@ impl Reader<'_> {
         })
     }
 
+    fn class(&self, symbol: &Symbol) -> Option<Class> {
+        let image = Image::of_global(self.program, self.module, &symbol.name).ok()?;
+        let at = At { image, offset: 0 };
+        if at.number(0, 4)? != VERSION {
+            return None;
+        }
+        // Which of the two words is the table is not for us to know.
+        let (table, _) = at.image.addresses.get(&80).or_else(|| at.image.addresses.get(&72))?;
+        Some(Class {
+            name: self.text(&at, 40)?,
+            set: self.text(&at, 56)?,
+            number: at.number(8, 8)?,
+            size: at.number(16, 8)?,
+            place: Place {
+                file: self.text(&at, 24)?,
+                line: u32::try_from(at.number(4, 4)?).ok()?,
+                column: 0,
+            },
+            table: table.clone(),
+        })
+    }
+
     /// A parameter of the source: nothing for `Item`, two of the kernel for a slice.
     fn parameter(&self, at: &At, parameters: &mut Vec<Parameter>) -> Option<()> {
         let name = self.text(at, 8)?;
@@ -427,13 +486,14 @@ impl Reader<'_> {
         };
         let (target, _) = self.follow(at, 40)?;
         let ty = self.ty(&target, 0)?;
-        parameters.push(Parameter { name: name.clone(), text, kind, ty });
+        parameters.push(Parameter { name: name.clone(), text, kind, ty, pixels: 0 });
         if matches!(kind, ParameterKind::Read | ParameterKind::Write | ParameterKind::Local) {
             parameters.push(Parameter {
                 name: format!("{name}_len"),
                 text: "usize".to_owned(),
                 kind: ParameterKind::Length,
                 ty: TypeDescription::Scalar(Scalar::U64),
+                pixels: 0,
             });
         }
         Some(())

@@ -9,6 +9,7 @@
 //! | `llvm` | tokens, the tree of a module, sizes of types, places in sources |
 //! | `program` | the modules of several crates, linked by name |
 //! | `memory` | bytes of constants, and the descriptions of kernels that are among them |
+//! | `objects` | classes of objects that one kernel makes and another one calls |
 //! | `spaces` | which memory each pointer points to; functions are copied for each combination |
 //! | `lower` | the instructions of SPIR-V |
 //!
@@ -23,6 +24,7 @@ mod kernels;
 mod llvm;
 mod lower;
 mod memory;
+mod objects;
 mod program;
 mod spaces;
 
@@ -103,7 +105,7 @@ pub struct Options {
 /// As there.
 pub fn compile_with(texts: &[Text<'_>], options: &Options) -> Result<Compiled> {
     let program = program::Program::read(texts)?;
-    let kernels = kernels::find(&program)?;
+    let mut kernels = kernels::find(&program)?;
     let device_globals = kernels::device_globals(&program)?;
     let spec_constants = kernels::spec_constants(&program)?;
     let names: Vec<&str> = texts.iter().map(|text| text.name).collect();
@@ -114,7 +116,12 @@ pub fn compile_with(texts: &[Text<'_>], options: &Options) -> Result<Compiled> {
         foreign: &options.foreign,
         reports_panics: !options.are_panics_ignored,
     };
-    let lower::Lowered { module, panics, exported } = lower::lower(&program, &kernels, variables)?;
+    let lower::Lowered { module, panics, exported, pixels } = lower::lower(&program, &kernels, variables)?;
+    for kernel in &mut kernels {
+        for (index, parameter) in kernel.parameters.iter_mut().enumerate() {
+            parameter.pixels = pixels.get(&(kernel.name.clone(), index)).copied().unwrap_or(0);
+        }
+    }
     let exported = exported.into_iter().map(|name| (lower::panics::kernel_id(&name), name));
     let exported = exported.map(|(id, name)| (name, id)).collect();
     Ok(Compiled { module, kernels, panics, device_globals, spec_constants, exported })

@@ -23,6 +23,9 @@ impl Image {
     pub(crate) fn of_global(program: &Program, module: usize, name: &str) -> Result<Self, String> {
         let (symbol, global) =
             program.global(module, name).ok_or_else(|| format!("`{name}` has no value"))?;
+        if let Some(set) = program.tables(&symbol.name) {
+            return Ok(set.image.clone());
+        }
         let value = global.value.as_ref().ok_or_else(|| format!("`{name}` has no value"))?;
         Self::of(symbol.module, &global.ty, value)
     }

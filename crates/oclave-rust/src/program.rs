@@ -6,6 +6,7 @@ use std::rc::Rc;
 use crate::llvm::metadata::Place;
 use crate::llvm::parser;
 use crate::llvm::tree::{Function, Global, Instruction, Module};
+use crate::objects::{self, Set};
 use crate::{Error, Result, Text};
 
 /// A symbol, and the module in which it is looked up first.
@@ -24,6 +25,8 @@ pub(crate) struct Program {
     globals: BTreeMap<Rc<str>, usize>,
     /// The names of device globals.
     device_globals: BTreeSet<Rc<str>>,
+    /// The classes of each trait whose objects kernels share, by what these have in common.
+    sets: BTreeMap<Rc<str>, Set>,
 }
 
 impl Program {
@@ -52,7 +55,35 @@ impl Program {
         }
         let names = globals.keys().filter_map(|name: &Rc<str>| name.strip_prefix(crate::kernels::GLOBAL));
         let device_globals = names.map(Rc::from).collect();
-        Ok(Self { modules, functions, globals, device_globals })
+        let mut program = Self { modules, functions, globals, device_globals, sets: BTreeMap::new() };
+        program.sets = objects::sets(&program)?;
+        program.insert_tables();
+        Ok(program)
+    }
+
+    /// Makes a constant of the tables of each set, and lets functions address it.
+    fn insert_tables(&mut self) {
+        for set in self.sets.values() {
+            if let Some(module) = self.modules.first_mut() {
+                module.globals.insert(Rc::clone(&set.table.name), Rc::clone(&set.table));
+                self.globals.insert(Rc::clone(&set.table.name), 0);
+            }
+        }
+        for module in &mut self.modules {
+            for function in module.functions.values_mut() {
+                objects::address_tables(&self.sets, function);
+            }
+        }
+    }
+
+    /// The classes of a trait.
+    pub(crate) fn set(&self, name: &str) -> Option<&Set> {
+        self.sets.get(name)
+    }
+
+    /// The tables of a set, if a name is that of their constant.
+    pub(crate) fn tables(&self, name: &str) -> Option<&Set> {
+        self.sets.get(name.strip_prefix(objects::TABLES)?)
     }
 
     /// The definition of a function that a module names.

@@ -428,12 +428,14 @@ impl<'a, 'p> Run<'a, 'p> {
         if !global.is_constant || image.addresses.is_empty() {
             return;
         }
+        // Tables of one trait stand behind each other.
+        let stride = program.tables(&owner.name).map_or(u64::MAX, |set| set.stride.max(1));
         let functions: Vec<Target> = image
             .addresses
             .iter()
             .filter_map(|(offset, (function, _))| {
                 let (symbol, _) = program.function(function.module, &function.name)?;
-                Some((symbol, *offset))
+                Some((symbol, *offset % stride))
             })
             .collect();
         let behind = self.classes.pointee(class);

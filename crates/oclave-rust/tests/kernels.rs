@@ -48,6 +48,7 @@ fn the_kernels_of_the_example() {
         include_str!("../../../examples/rust/kernels/objects.rs"),
         include_str!("../../../examples/rust/kernels/vectors.rs"),
         include_str!("../../../examples/rust/kernels/pictures.rs"),
+        include_str!("../../../examples/tracer/kernels/tracer.rs"),
     ] {
         // Arrays of objects of any memory need them.
         let may_be_generic = source.contains("dyn Shape");
@@ -409,4 +410,56 @@ fn images_are_used_in_kernels() {
         let image = if x > 3 { a } else { b }; *y = image.read([x, x]); }";
     let refused = lowered(&compiler, &format!("{head} {one_of_two}")).unwrap_err();
     assert!(refused.to_string().contains("one of several"), "{refused}");
+}
+
+const SHAPES: &str = "use oclave_kernel::{Object, objects};
+#[objects]
+pub trait Shape {
+    fn area(&self) -> f32;
+}
+#[kernel]
+pub fn measure(item: Item<1>, shapes: &[Object<dyn Shape, 16>], mut out: Out<f32>) {
+    *out = shapes[item.global_id()[0]].area();
+}
+";
+
+/// A class of objects.
+fn class(name: &str, factor: &str) -> String {
+    format!(
+        "#[derive(Clone, Copy, Data)]
+        #[repr(C)]
+        pub struct {name} {{ size: f32 }}
+        #[objects]
+        impl Shape for {name} {{
+            fn area(&self) -> f32 {{ self.size * {factor} }}
+        }}
+        "
+    )
+}
+
+#[test]
+fn objects_of_classes_that_no_kernel_makes() {
+    let compiler = Compiler::new();
+    let compiled = sound(&compiler, &format!("{SHAPES}{}{}", class("Square", "2.0"), class("Circle", "3.0")));
+    assert!(!has_generic_pointers(&compiled));
+    // The number of the class, and that of the function.
+    assert_eq!(compiled.module.instructions().filter(|i| i.is(Op::Select)).count(), 2);
+    assert_eq!(compiled.module.instructions().filter(|i| i.is(Op::Switch)).count(), 1);
+}
+
+#[test]
+fn a_trait_of_objects_without_classes_is_refused() {
+    let compiler = Compiler::new();
+    let text = lowered(&compiler, SHAPES).unwrap_err().to_string();
+    assert!(text.contains("objects of `dyn Shape`, of which the program has no class"), "{text}");
+    assert!(text.starts_with("k.rs:"), "{text}");
+}
+
+#[test]
+fn two_classes_of_one_name_are_refused() {
+    let compiler = Compiler::new();
+    let again = format!("pub mod again {{ use super::*; {} }}", class("Square", "2.0"));
+    let text =
+        lowered(&compiler, &format!("{SHAPES}{}{again}", class("Square", "2.0"))).unwrap_err().to_string();
+    assert!(text.contains("two classes of a trait with one name, `Square`"), "{text}");
 }

@@ -1,4 +1,4 @@
-//! Random OpenCL C kernels, and the results that a correct compiler gives.
+//! Random kernels in OpenCL C and in Rust, and the results that a correct compiler gives.
 //!
 //! The kernels have nested loops with uniform and divergent bounds, `break`, `continue` and
 //! `return`, switches, barriers with local memory, private arrays, vectors and functions. Their
@@ -22,6 +22,7 @@
 //! | [`ast`] | kernels as trees |
 //! | [`generate`] | the kernel of a seed |
 //! | [`print`](mod@print) | OpenCL C |
+//! | [`print_rust`] | Rust |
 //! | [`evaluate`] | the interpreter |
 
 pub mod ast;
@@ -29,6 +30,7 @@ pub mod evaluate;
 mod expressions;
 pub mod generate;
 pub mod print;
+pub mod print_rust;
 mod random;
 
 /// The words that all kernels read.

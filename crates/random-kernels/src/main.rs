@@ -1,17 +1,19 @@
 //! Writes random kernels, their device images, their launches and the expected results to files.
 //!
 //! ```text
-//! random-kernels [--once] SEED FIRST COUNT FOLDER
+//! random-kernels [--rust] [--once] SEED FIRST COUNT FOLDER
 //! ```
 //! | file | contents |
 //! |---|---|
 //! | `kernels.cl` | the kernels FIRST to FIRST + COUNT - 1 of the seed, as OpenCL C |
+//! | `kernels0.rs`, … | with `--rust` the same in Rust, 50 in each file |
 //! | `random_kernels.*.oclimg` | their device images |
 //! | `input.bin` | the words that all of them read, little-endian |
 //! | `launches.txt` | a line per launch: kernel, global size x, y, group size x, y, number of output words, two arguments |
 //! | `expected.bin` | the output words of all launches, one after the other, little-endian |
 //!
-//! Each kernel has the parameters `global uint *out, global const uint *in, int a, int b`. The
+//! Each kernel has the parameters `global uint *out, global const uint *in, int a, int b`; in Rust, the output is
+//! passed twice, and both with their lengths. The
 //! output starts as zeros. Launches that take the interpreter too many steps are left out.
 //! With `--once` each kernel has one launch: the next work-group size of its list for each next kernel.
 //! `ci/random-kernels` runs the rest on a device.
@@ -24,23 +26,26 @@ use std::process::ExitCode;
 use std::{env, fs};
 
 use random_kernels::evaluate::evaluate;
-use random_kernels::{generate, group_sizes, input, print};
+use random_kernels::{generate, group_sizes, input, print, print_rust};
 
 /// Steps of the interpreter after which a launch is left out.
 const STEPS: u64 = 2_000_000;
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = env::args().skip(1).collect();
+    let mut arguments: Vec<String> = env::args().skip(1).collect();
+    let rust = arguments.first().is_some_and(|argument| argument == "--rust");
+    arguments.drain(..usize::from(rust));
     let once = arguments.first().is_some_and(|argument| argument == "--once");
     let [seed, first, count, folder] = arguments.get(usize::from(once)..).unwrap_or_default() else {
-        eprintln!("usage: random-kernels [--once] SEED FIRST COUNT FOLDER");
+        eprintln!("usage: random-kernels [--rust] [--once] SEED FIRST COUNT FOLDER");
         return ExitCode::from(2);
     };
-    let (Ok(seed), Ok(first), Ok(count)) = (seed.parse(), first.parse(), count.parse()) else {
+    let (Ok(seed), Ok(first), Ok(count)) = (seed.parse(), first.parse::<u64>(), count.parse()) else {
         eprintln!("error: SEED, FIRST and COUNT are whole numbers");
         return ExitCode::from(2);
     };
-    match write(seed, first..first.saturating_add(count), once, Path::new(folder)) {
+    let numbers = first..first.saturating_add(count);
+    match write(seed, numbers, Choices { rust, once }, Path::new(folder)) {
         Ok(summary) => {
             println!("{summary}");
             ExitCode::SUCCESS
@@ -52,9 +57,24 @@ fn main() -> ExitCode {
     }
 }
 
-fn write(seed: u64, numbers: Range<u64>, once: bool, folder: &Path) -> Result<String, Box<dyn Error>> {
+/// What is written.
+#[derive(Debug, Clone, Copy)]
+struct Choices {
+    rust: bool,
+    once: bool,
+}
+
+/// Kernels of one source in Rust: rustc compiles each source by one call.
+const PER_SOURCE: usize = 50;
+
+fn write(
+    seed: u64,
+    numbers: Range<u64>,
+    Choices { rust, once }: Choices,
+    folder: &Path,
+) -> Result<String, Box<dyn Error>> {
     let input = input();
-    let (mut source, mut launches, mut expected) = (String::new(), String::new(), Vec::new());
+    let (mut kernels, mut launches, mut expected) = (Vec::new(), String::new(), Vec::new());
     let (mut launched, mut left_out) = (0, 0);
     let count = numbers.end - numbers.start;
     for number in numbers {
@@ -80,16 +100,25 @@ fn write(seed: u64, numbers: Range<u64>, once: bool, folder: &Path) -> Result<St
             used = true;
         }
         if used {
-            source += &print::print(&kernel);
-            source.push('\n');
+            kernels.push(kernel);
         }
     }
     fs::create_dir_all(folder)?;
-    let path = folder.join("kernels.cl");
-    fs::write(&path, source)?;
+    let mut paths = Vec::new();
+    if rust {
+        for (number, kernels) in kernels.chunks(PER_SOURCE).enumerate() {
+            let texts = kernels.iter().map(|kernel| print_rust::print(kernel) + "\n");
+            paths.push(folder.join(format!("kernels{number}.rs")));
+            fs::write(&paths[number], format!("{}\n{}", print_rust::HEAD, texts.collect::<String>()))?;
+        }
+    } else {
+        let texts = kernels.iter().map(|kernel| print::print(kernel) + "\n");
+        paths.push(folder.join("kernels.cl"));
+        fs::write(&paths[0], texts.collect::<String>())?;
+    }
     let mut config = oclave_build::Config::new();
     config.out_name("random_kernels").out_dir(folder).env("CARGO_MANIFEST_DIR", folder);
-    config.compile_to(&[path], &mut std::io::stderr().lock())?;
+    config.compile_to(&paths, &mut std::io::stderr().lock())?;
     fs::write(folder.join("launches.txt"), launches)?;
     fs::write(folder.join("input.bin"), little_endian(&input))?;
     fs::write(folder.join("expected.bin"), little_endian(&expected))?;

@@ -50,6 +50,8 @@ struct Runner {
     queue: Queue,
     bundles: Vec<KernelBundle>,
     input: UsmSlice<u32>,
+    /// Whether they are in Rust, whose kernels take lengths, and the output twice.
+    is_rust: bool,
     /// Whether graphs run the kernels, too.
     interpret: bool,
 }
@@ -71,7 +73,8 @@ impl Runner {
         let words = read_words(&folder.join("input.bin"))?;
         let input = context.alloc_device(words.len())?;
         queue.write(&input, &words)?;
-        Ok(Self { queue, bundles, input, interpret })
+        let is_rust = folder.join("kernels0.rs").is_file();
+        Ok(Self { queue, bundles, input, is_rust, interpret })
     }
 
     fn call(&self, launch: &Launch<'_>, out: &UsmSlice<u32>) -> Result<KernelCall, Box<dyn Error>> {
@@ -82,7 +85,11 @@ impl Runner {
             .ok_or("no image has the kernel")?;
         let [a, b] = launch.arguments;
         let call = bundle.kernel(launch.kernel)?.call();
-        Ok(call.pointer_mut(out).pointer(&self.input).value(a).value(b))
+        Ok(if self.is_rust {
+            call.slice_mut(out).slice_mut(out).slice(&self.input).value(a).value(b)
+        } else {
+            call.pointer_mut(out).pointer(&self.input).value(a).value(b)
+        })
     }
 
     /// The result on the queue, and by the interpreter if it takes the kernel.

@@ -4,6 +4,7 @@ use crate::MakeError as _;
 use crate::command::describe::argument::Argument;
 use crate::command::describe::call::KernelCall;
 use crate::command::describe::place::Place;
+use crate::driver::ChannelType;
 use crate::driver::launch::WorkSize;
 use crate::memory::Region;
 use crate::program::{ReadyKernel, SliceParameter};
@@ -33,6 +34,8 @@ fn check_slices(
             let argument = arguments.get(index).ok_or_else(|| Error::bug("an argument is missing"))?;
             match slice {
                 SliceParameter::Other => Ok(()),
+                SliceParameter::Image { pixels } => check_pixels(argument, *pixels),
+                SliceParameter::Sampler { pixels } => check_sampler(argument, *pixels),
                 SliceParameter::Length { element_bytes } => {
                     let memory = index.checked_sub(1).and_then(|before| arguments.get(before));
                     check_length(call, index, memory, argument, *element_bytes)
@@ -50,6 +53,50 @@ fn check_slices(
         check().map_err(|error| at(error, kernel, index))?;
     }
     check_apart(kernel, arguments)
+}
+
+/// What a kernel takes numbers of pixels as, by the bits of [`SliceParameter::Image`].
+const NUMBERS: [&str; 3] = ["f32", "i32", "u32"];
+
+/// Whether the numbers of an image's pixels are what the kernel takes them for: OpenCL does not say what it reads otherwise.
+fn check_pixels(argument: &Argument, pixels: u8) -> Result<()> {
+    let Argument::Image(image) = argument else { return Ok(()) };
+    let format = image.image().format();
+    let own = match format.channel {
+        ChannelType::I8 | ChannelType::I16 | ChannelType::I32 => 1,
+        ChannelType::U8 | ChannelType::U16 | ChannelType::U32 => 2,
+        _ => 0,
+    };
+    match (0..NUMBERS.len()).find(|number| *number != own && pixels >> number & 1 != 0) {
+        Some(wrong) => Err(bad(format!(
+            "the kernel takes the numbers of pixels as {}, and those of an image of {format} are {}",
+            NUMBERS.get(wrong).copied().unwrap_or_default(),
+            NUMBERS.get(own).copied().unwrap_or_default(),
+        ))
+        .remedy("give it an image of another format, or let it take such pixels")),
+        None => Ok(()),
+    }
+}
+
+/// Whether each result of a sampler is defined.
+fn check_sampler(argument: &Argument, pixels: u8) -> Result<()> {
+    let Argument::Sampler(sampler) = argument else { return Ok(()) };
+    if pixels == 0 {
+        return Ok(());
+    }
+    if !sampler.is_defined_outside() {
+        return Err(bad(
+            "a sampler with `Addressing::None` says nothing of points outside of the image".to_owned()
+        )
+        .remedy("choose another addressing: kernels in Rust have a result for each point"));
+    }
+    if pixels & 0b110 != 0 && sampler.is_linear() {
+        return Err(bad(
+            "a sampler with `Filter::Linear` mixes no integers, and the kernel samples some".to_owned()
+        )
+        .remedy("choose `Filter::Nearest`, or an image of floating-point numbers"));
+    }
+    Ok(())
 }
 
 /// Whether the memory before a length has so many elements.

@@ -32,6 +32,7 @@ const KERNEL: &[(&str, &str)] = &[
     ("item.rs", include_str!("sources/oclave_kernel/item.rs")),
     ("math.rs", include_str!("sources/oclave_kernel/math.rs")),
     ("memory.rs", include_str!("sources/oclave_kernel/memory.rs")),
+    ("object.rs", include_str!("sources/oclave_kernel/object.rs")),
     ("parameter.rs", include_str!("sources/oclave_kernel/parameter.rs")),
     ("print.rs", include_str!("sources/oclave_kernel/print.rs")),
     ("sides.rs", include_str!("sources/oclave_kernel/sides.rs")),
@@ -40,6 +41,7 @@ const KERNEL: &[(&str, &str)] = &[
 /// Its macros.
 const MACROS: &[(&str, &str)] = &[
     ("lib.rs", include_str!("sources/oclave_kernel_macros/lib.rs")),
+    ("objects.rs", include_str!("sources/oclave_kernel_macros/objects.rs")),
     ("print.rs", include_str!("sources/oclave_kernel_macros/print.rs")),
 ];
 

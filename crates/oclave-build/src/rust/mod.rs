@@ -15,7 +15,7 @@ use oclave_image::{
     DeviceImage, PANICS, PostLinkOptions, PropertyValue, SLICES, SliceKind, TranslationUnit,
     forms_without_fp64,
 };
-use oclave_rust::{Kernel, PanicSite, ParameterKind, Text};
+use oclave_rust::{Kernel, PanicSite, Parameter, ParameterKind, Text};
 use oclave_spirv::Module;
 
 use crate::cargo::Cargo;
@@ -125,8 +125,8 @@ impl Compiled {
     pub(crate) fn describe(&self, image: &mut DeviceImage) {
         for kernel in &self.kernels {
             if image.kernel(&kernel.name).is_some() {
-                let kinds =
-                    kernel.parameters.iter().map(|parameter| slice_kind(parameter.kind) as u8).collect();
+                let kind = |of: &Parameter| slice_kind(of.kind) as u8 | of.pixels & 0xf;
+                let kinds = kernel.parameters.iter().map(kind).collect();
                 image.properties.insert(SLICES, &kernel.name, PropertyValue::Bytes(kinds));
             }
         }
@@ -155,9 +155,9 @@ impl Compiled {
 
 fn slice_kind(kind: ParameterKind) -> SliceKind {
     match kind {
-        ParameterKind::Value | ParameterKind::Local | ParameterKind::Image(..) | ParameterKind::Sampler => {
-            SliceKind::Other
-        }
+        ParameterKind::Value | ParameterKind::Local => SliceKind::Other,
+        ParameterKind::Image(..) => SliceKind::Image,
+        ParameterKind::Sampler => SliceKind::Sampler,
         ParameterKind::Read => SliceKind::Read,
         ParameterKind::Write => SliceKind::Shared,
         ParameterKind::Out => SliceKind::Out,

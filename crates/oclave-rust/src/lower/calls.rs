@@ -256,6 +256,8 @@ impl Lower<'_, '_> {
                 self.set(instruction, vec![constant]);
                 Ok(())
             }
+            _ if name.starts_with("object_index_") => self.object_index(instruction, name, arguments),
+            _ if name.starts_with("object_table_") => Err(no_class(name)),
             _ if name.starts_with("image_") => self.image(instruction, name, arguments),
             _ if name.starts_with("print_") => self.print(instruction, name, arguments),
             _ if name.starts_with("half_") => self.half(instruction, name, arguments),
@@ -280,6 +282,40 @@ impl Lower<'_, '_> {
                 )),
             },
         }
+    }
+
+    /// The number of a class in the table of its trait, by what memory has of the class.
+    fn object_index(&mut self, instruction: &Instruction, name: &str, arguments: &[Typed]) -> Lowering<()> {
+        let [(class_type, class), (room_type, room)] = arguments else {
+            return Err("an object without a class".into());
+        };
+        let Some(set) = self.output.program.set(name.strip_prefix("object_index_").unwrap_or_default())
+        else {
+            return Err(no_class(name));
+        };
+        let known_room = match room {
+            Operand::Constant(Constant::Int(room)) => Some(*room as u64),
+            _ => None,
+        };
+        let class = self.scalar(class_type, class)?;
+        let (bool, uint) = (self.bool(), self.int(32));
+        let mut index = self.number(32, u64::from(u32::MAX));
+        for (position, known) in (0_u64..).zip(&set.classes) {
+            if known_room.is_some_and(|room| room < known.size) {
+                continue;
+            }
+            let number = self.number(64, known.number);
+            let mut is_it = self.op(Op::IEqual, bool, &[class, number]);
+            if known_room.is_none() {
+                let (room, size) = (self.scalar(room_type, room)?, self.number(64, known.size));
+                let fits = self.op(Op::UGreaterThanEqual, bool, &[room, size]);
+                is_it = self.op(Op::LogicalAnd, bool, &[is_it, fits]);
+            }
+            let position = self.number(32, position);
+            index = self.op(Op::Select, uint, &[is_it, position, index]);
+        }
+        self.set(instruction, vec![index]);
+        Ok(())
     }
 
     fn argument(&mut self, instruction: &Instruction, argument: Argument) -> Lowering<()> {
@@ -466,6 +502,16 @@ impl Lower<'_, '_> {
         let (variable, ty) = self.output.built_in(BuiltIn::GlobalLinearId, false);
         self.op_words(Op::Load, ty, vec![variable.word(), 2, 8])
     }
+}
+
+/// Why objects of a trait cannot be called, by the name of a function of `oclave-kernel`.
+fn no_class(name: &str) -> Refusal {
+    let set = name.splitn(3, '_').last().unwrap_or(name);
+    let name = set.rsplit("::").next().and_then(|name| name.split(':').next()).unwrap_or(set);
+    Refusal::new(
+        format!("it calls objects of `dyn {name}`, of which the program has no class"),
+        "write `#[objects]` before the implementations of the trait",
+    )
 }
 
 /// A function of the index space.

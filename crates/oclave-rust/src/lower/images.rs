@@ -57,12 +57,15 @@ impl Lower<'_, '_> {
                 values.push(size);
             }
             ("image_read", [_, kind, place @ .., to]) => {
+                self.note_pixels(arguments.first(), kind)?;
                 let ty = self.pixel_type(number(kind)?);
                 let place = self.image_place(place, count)?;
                 let pixel = self.op(Op::ImageRead, ty, &[image.id, place]);
                 self.put_pixel(pixel, number(kind)?, to)?;
             }
             ("image_sample", [_, kind, sampler, point @ .., to]) => {
+                self.note_pixels(arguments.first(), kind)?;
+                self.note_pixels(Some(sampler), kind)?;
                 let (sampler, _) = self.handle(Some(sampler))?;
                 let ty = self.pixel_type(number(kind)?);
                 let point = self.image_place(point, count)?;
@@ -74,6 +77,7 @@ impl Lower<'_, '_> {
                 self.put_pixel(pixel, number(kind)?, to)?;
             }
             ("image_write", [_, kind, place @ .., red, green, blue, alpha]) => {
+                self.note_pixels(arguments.first(), kind)?;
                 let place = self.image_place(place, count)?;
                 let mut parts = Vec::new();
                 for (ty, part) in [red, green, blue, alpha] {
@@ -108,6 +112,14 @@ impl Lower<'_, '_> {
         let arguments = self.arguments.ok_or_else(elsewhere)?;
         let argument = arguments.get(index).copied().ok_or("a parameter that the kernel does not have")?;
         Ok((argument, index))
+    }
+
+    /// Notes as what the numbers of pixels are taken, which a launch checks.
+    fn note_pixels(&mut self, of: Option<&Typed>, kind: &Typed) -> Lowering<()> {
+        let (_, index) = self.handle(of)?;
+        let kind = 1_u8.checked_shl(u32::try_from(number(kind)?).unwrap_or(u32::MAX)).unwrap_or(0);
+        *self.output.pixels.entry((self.output.kernel.clone(), index)).or_default() |= kind;
+        Ok(())
     }
 
     fn image_argument(&mut self, argument: Option<&Typed>) -> Lowering<(Argument, Dimensions)> {

@@ -93,7 +93,12 @@ struct Output<'p> {
     functions: BTreeMap<Symbol, u64>,
     /// Those in Rust that other languages call.
     exported: Vec<String>,
+    /// What [`Parameter::pixels`](crate::Parameter::pixels) has, by kernel and parameter.
+    pixels: Pixels,
 }
+
+/// Kernel and parameter → kinds of pixels.
+pub(crate) type Pixels = BTreeMap<(String, usize), u8>;
 
 /// What kernels became.
 pub(crate) struct Lowered {
@@ -101,6 +106,7 @@ pub(crate) struct Lowered {
     pub(crate) panics: Vec<PanicSite>,
     /// Functions in Rust that other languages call.
     pub(crate) exported: Vec<String>,
+    pub(crate) pixels: Pixels,
 }
 
 /// Lowers kernels and what they reach.
@@ -120,6 +126,7 @@ pub(crate) fn lower(program: &Program, kernels: &[Kernel], variables: Surroundin
         foreign: variables.foreign,
         functions: BTreeMap::new(),
         exported: Vec::new(),
+        pixels: Pixels::new(),
     };
     output.builder.opencl_std();
     // The host may access what no kernel uses.
@@ -133,8 +140,8 @@ pub(crate) fn lower(program: &Program, kernels: &[Kernel], variables: Surroundin
     output.exports()?;
     // OpenCL C 3.0: readers take the module for that of a kernel language.
     output.builder.push_in(Section::DebugStrings, Op::Source, &[3, 300_000]);
-    let Output { builder, panics, exported, .. } = output;
-    Ok(Lowered { module: builder.finish()?, panics: panics.sites, exported })
+    let Output { builder, panics, exported, pixels, .. } = output;
+    Ok(Lowered { module: builder.finish()?, panics: panics.sites, exported, pixels })
 }
 
 impl Output<'_> {

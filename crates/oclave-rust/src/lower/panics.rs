@@ -62,6 +62,7 @@ fn message(program: &Program, module: usize, path: &str, arguments: &[Typed]) ->
     let last = path.rsplit("::").next().unwrap_or(path);
     let known = match last {
         "panic_bounds_check" | "out_of_bounds" => "index out of bounds",
+        "no_object" => "a call of memory that holds no object of this program's classes",
         "panic_const_add_overflow" => "attempt to add with overflow",
         "panic_const_sub_overflow" => "attempt to subtract with overflow",
         "panic_const_mul_overflow" => "attempt to multiply with overflow",
