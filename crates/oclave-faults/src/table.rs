@@ -707,4 +707,11 @@ faults! {
     Q71 = 71, [NVIDIA], Measurements,
         "A callback comes up to 20 ms after the end of the command.",
         "Events are asked again and again.", [];
+    /// **Q72. PoCL 6.0 and 7.1 on CPUs.** `vloadn` and `vstoren` are functions of PoCL's library. On PoCL 6.0 kernels that come as SPIR-V
+    /// call them (Q9), and store all vector registers around each call. On PoCL 7.1 loops with them are still slower than loops with
+    /// plain loads. A product of vectors by `vload4` took 3.4 and 1.5 times as long. So they become loads and stores of vectors that
+    /// are aligned as their elements (`vector_accesses`).
+    Q72 = 72, [POCL_CPU], Measurements,
+        "`vloadn` and `vstoren` are calls, or slower than plain loads and stores.",
+        "Loads and stores that are aligned as their elements (`vector_accesses`).", [];
 }

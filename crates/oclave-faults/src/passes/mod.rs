@@ -38,8 +38,8 @@ use mesa::{
 use pocl::barriers;
 pub use pocl::barriers::{LegalBarriers, kernels_with_tangled_barriers};
 use pocl::{
-    called_functions, endless_loops, fences, inverted_votes, masked_counters, volatile_loads, wide_arguments,
-    zero_lanes,
+    called_functions, endless_loops, fences, inverted_votes, masked_counters, vector_accesses,
+    volatile_loads, wide_arguments, zero_lanes,
 };
 
 use crate::{Fault, FaultSet};
@@ -76,6 +76,9 @@ struct Pass {
 const fn pass(fault: Fault, name: &'static str, run: fn(&Input<'_>) -> Result<Option<Module>>) -> Pass {
     Pass { fault, name, run }
 }
+
+/// Runs before [`FENCES`], so that these and all other passes see the accesses.
+const VECTOR_ACCESSES: Pass = pass(Fault::Q72, "vector_accesses", |on| vector_accesses::expand(on.module));
 
 /// What is added to modules later needs no fences.
 const FENCES: Pass = pass(Fault::Q16, "fences", |on| fences::insert(on.module));
@@ -167,8 +170,9 @@ impl<'a> Passes<'a> {
     /// Keeps accesses apart that the device's compiler would join.
     ///
     /// # Errors
-    /// That of the pass.
+    /// Those of the passes.
     pub fn insert_fences(&mut self, module: Module) -> Result<Module> {
+        let module = self.run(&VECTOR_ACCESSES, module)?;
         self.run(&FENCES, module)
     }
 
@@ -242,7 +246,7 @@ fn check_sorted(module: &Module) -> oclave_spirv::Result<()> {
 
 /// The passes in the order in which they run, each with its fault.
 pub fn all() -> impl Iterator<Item = (Fault, &'static str)> {
-    let early = [&FENCES, &ENDLESS_LOOPS].map(|pass| (pass.fault, pass.name));
+    let early = [&VECTOR_ACCESSES, &FENCES, &ENDLESS_LOOPS].map(|pass| (pass.fault, pass.name));
     early.into_iter().chain([(Fault::Q13, BARRIERS)]).chain(LATE.iter().map(|pass| (pass.fault, pass.name)))
 }
 

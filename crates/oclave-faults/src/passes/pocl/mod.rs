@@ -8,6 +8,7 @@ pub(super) mod fences;
 pub(super) mod inverted_votes;
 pub(super) mod masked_counters;
 mod one_barrier;
+pub(super) mod vector_accesses;
 pub(super) mod volatile_loads;
 pub(super) mod wide_arguments;
 pub(super) mod zero_lanes;
