@@ -168,7 +168,7 @@ fn target(device: &Device) -> DeviceTarget {
     let wide_groups = crate::environment::switch("OCLAVE_WIDE_GROUPS");
     target.wide_groups = wide_groups.unwrap_or(device.kind() == DeviceKind::Gpu);
     target.says_uniform = capabilities.ptx.is_some();
-    target.vector_argument_bytes = oclave_faults::pocl::vector_argument_bytes();
+    target.vector_argument_bytes = oclave_faults::passes::vector_argument_bytes();
     target.passes =
         crate::environment::number("OCLAVE_BISECT").and_then(|number| usize::try_from(number).ok());
     if let Some(queries) = &capabilities.spirv_queries {

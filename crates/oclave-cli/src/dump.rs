@@ -79,7 +79,7 @@ fn write_passes(
         faults,
         aspects: Aspects::all(),
         spirv_version: Version::V1_4,
-        vector_argument_bytes: oclave_faults::pocl::vector_argument_bytes(),
+        vector_argument_bytes: oclave_faults::passes::vector_argument_bytes(),
         ..DeviceTarget::default()
     };
     let mut text = String::new();

@@ -14,11 +14,12 @@
 
 mod driver;
 pub mod passes;
-pub mod pocl;
+mod runtime;
 mod set;
 mod table;
 
 pub use driver::{DeviceTexts, Driver, Family, Version};
+pub use runtime::REMEDY_OF_Q69;
 pub use set::{FaultSet, UnknownFault};
 pub use table::{Affected, FAULTS, Fault, On, Row, Seen};
 

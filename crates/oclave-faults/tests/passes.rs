@@ -102,7 +102,7 @@ fn vectors_are_loaded_and_stored_as_aligned_as_their_elements() {
     let before = vector_accesses();
     support::assert_valid("the calls", &before);
     assert_eq!(legalize(&image(&before), &rich()).unwrap(), before.words());
-    let target = DeviceTarget { faults: Fault::Q72.into(), ..rich() };
+    let target = DeviceTarget { faults: Fault::Q77.into(), ..rich() };
     let after = Module::from_words(legalize(&image(&before), &target).unwrap()).unwrap();
     support::assert_valid("the accesses", &after);
     assert!(!after.instructions().any(|i| i.is(Op::ExtInst)));

@@ -55,9 +55,8 @@ fn check_exchange(size: &WorkSize, limits: &Limits) -> Result<()> {
     }
     let message =
         "with this driver, work-group and sub-group functions need groups of at least three work-items (Q69)";
-    Err(bad(format!("{message}, and this launch has groups of {group:?}")).remedy(
-        "use larger groups, or set POCL_WORK_GROUP_METHOD=loops and OCLAVE_FAULTS=-Q69 in the environment",
-    ))
+    Err(bad(format!("{message}, and this launch has groups of {group:?}"))
+        .remedy(oclave_faults::REMEDY_OF_Q69))
 }
 
 #[inline(always)]

@@ -146,8 +146,7 @@ pub fn loader_name() -> Result<&'static str> {
     loader::library_name()
 }
 
-/// Held while platforms or devices are asked for the first time: PoCL 3.1 crashes in most runs when
-/// two threads do so at once.
+/// Held while platforms or devices are asked for the first time, because of Q74.
 fn discovery() -> MutexGuard<'static, ()> {
     static DISCOVERY: Mutex<()> = Mutex::new(());
     DISCOVERY.lock()

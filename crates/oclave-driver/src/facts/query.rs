@@ -29,8 +29,8 @@ const GLOBAL_FP_ATOMICS: u64 = (1 << 1) | (1 << 2);
 const CAPABILITY_OUT_OF_ORDER: u64 = 1 << 3;
 /// SPIR-V capability `FunctionPointersINTEL`.
 const SPIRV_FUNCTION_POINTERS: u32 = 5603;
-/// The oldest `cl_khr_command_buffer` that is used: before, PoCL does not capture arguments when it
-/// records.
+/// The oldest `cl_khr_command_buffer` that is used: a driver with an older one does not capture arguments when it
+/// records (Q76).
 const OLDEST_COMMAND_BUFFER: Version = Version::new(0, 9, 4);
 
 /// Has several extensions in its core.
@@ -62,8 +62,7 @@ impl<F: Ask> Asker<F> {
         self.value_or_default(name, info::value(|size, value, ret| (self.ask)(name, size, value, ret)))
     }
 
-    /// A bit field of 4 or 8 bytes: PoCL answers some 64-bit fields with the 32 bits that they had
-    /// in OpenCL 2.
+    /// A bit field of 8 bytes, or of 4 from drivers with Q73.
     fn bits(&self, name: cl_device_info) -> u64 {
         let bytes: Vec<u8> = self.list(name);
         let mut word = [0; 8];
@@ -225,8 +224,8 @@ fn spirv_versions(device: &Asker<impl Ask>, opencl: Version) -> Vec<Version> {
 
 /// The compute capability of a device that takes no SPIR-V, but PTX.
 ///
-/// No query says that a driver takes PTX. PoCL's driver for the same devices does not, and writes
-/// another version: `OpenCL 3.0 PoCL …`.
+/// No query says that a driver takes PTX. Other drivers for the same devices do not, and have another
+/// third word in their version: `OpenCL 3.0 CUDA …`.
 fn compute_capability(device: &Asker<impl Ask>, capabilities: &Capabilities) -> Option<Version> {
     let is_cuda = capabilities.version_text.split_whitespace().nth(2) == Some("CUDA");
     if !is_cuda || capabilities.takes_spirv() || !capabilities.has_extension("cl_nv_device_attribute_query") {

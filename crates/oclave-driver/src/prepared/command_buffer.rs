@@ -196,7 +196,7 @@ impl CommandBuffer {
         self.raw
     }
 
-    /// Whether it has no command. PoCL 6.0 does not have one wait for anything.
+    /// Whether it has no command. With Q75, such a buffer waits for nothing.
     pub fn is_empty(&self) -> bool {
         self.is_empty
     }

@@ -3,10 +3,47 @@
 
 use std::collections::BTreeSet;
 
-use crate::passes::Result;
+use crate::Fault;
+use crate::passes::{Pass, Result, pass};
+use crate::table::{LLVMPIPE, POCL_CPU_6, fault};
 use oclave_spirv::analysis::control_flow::Flow;
 use oclave_spirv::analysis::uniformity::Uniformity;
 use oclave_spirv::{Definitions, FunctionControl, Module, Op, Rewriter};
+
+fault! {
+    /// **Q21. Mesa's rusticl 26.1.6 on llvmpipe.** Larger functions are not inlined. A barrier in
+    /// one ends the process with SIGSEGV when the kernel is launched: llvmpipe suspends a coroutine
+    /// there, and a function has none. Such functions get SPIR-V's hint `Inline`, which Mesa follows. Kernels with barriers in virtual functions crashed.
+    Q21 {
+        affects: [LLVMPIPE],
+        seen: Programs,
+        symptom: "A barrier in a function that is not inlined crashes at the launch.",
+        remedy: "The hint `Inline` at such functions (`inline_hints`).",
+        upstream: [],
+    }
+}
+
+fault! {
+    /// **Q58. PoCL 6.0 on CPUs.** A function that stays a call and reads the id of its work-item or group
+    /// ends the process when its kernel is loaded. Seen in plain OpenCL C: `__attribute__((noinline))
+    /// uint f(void) { return get_group_id(0); }`. So such functions lose the hint not to be
+    /// inlined.
+    Q58 {
+        affects: [POCL_CPU_6],
+        seen: Programs,
+        symptom: "A function that stays a call and reads ids ends the process.",
+        remedy: "Such functions lose the hint not to be inlined (`inline_hints`).",
+        upstream: ["pocl-ids-in-calls.md"],
+    }
+}
+
+pub(in crate::passes) const AT_BARRIERS: Pass =
+    pass(Fault::Q21, "inline_hints::at_functions_with_barriers", |on| at_functions_with_barriers(on.module));
+
+pub(in crate::passes) const AT_BUILT_INS: Pass =
+    pass(Fault::Q58, "inline_hints::at_functions_with_built_ins", |on| {
+        at_functions_with_built_ins(on.module)
+    });
 
 /// The module with the hint at each function, other than kernels, that reaches a barrier; `None`
 /// where none lacks it.

@@ -12,14 +12,14 @@
 
 mod built_in_vector;
 mod error;
-mod inline_hints;
-mod intel;
+pub(crate) mod inline_hints;
+pub(crate) mod intel;
 mod kept_values;
-mod mesa;
+pub(crate) mod mesa;
 mod opaque_values;
-mod pocl;
+pub(crate) mod pocl;
 mod roots;
-mod wrong_functions;
+pub(crate) mod wrong_functions;
 
 use std::fmt;
 
@@ -37,6 +37,7 @@ use mesa::{
 };
 use pocl::barriers;
 pub use pocl::barriers::{LegalBarriers, kernels_with_tangled_barriers};
+pub use pocl::wide_arguments::vector_argument_bytes;
 use pocl::{
     called_functions, endless_loops, fences, inverted_votes, masked_counters, vector_accesses,
     volatile_loads, wide_arguments, zero_lanes,
@@ -51,7 +52,7 @@ pub struct Target {
     pub faults: FaultSet,
     /// Width of the device's addresses in bits (`CL_DEVICE_ADDRESS_BITS`).
     pub address_bits: u32,
-    /// Bytes of the widest vector that built-in functions take by value, with Q59.
+    /// Bytes of the widest vector that built-in functions take by value, with Q59: see [`vector_argument_bytes`].
     pub vector_argument_bytes: u32,
     /// The number of passes that run, in their order; `None` for all.
     pub limit: Option<usize>,
@@ -77,56 +78,36 @@ const fn pass(fault: Fault, name: &'static str, run: fn(&Input<'_>) -> Result<Op
     Pass { fault, name, run }
 }
 
-/// Runs before [`FENCES`], so that these and all other passes see the accesses.
-const VECTOR_ACCESSES: Pass = pass(Fault::Q72, "vector_accesses", |on| vector_accesses::expand(on.module));
-
-/// What is added to modules later needs no fences.
-const FENCES: Pass = pass(Fault::Q16, "fences", |on| fences::insert(on.module));
-
-/// Runs before [`barriers`], which needs loops that end.
-const ENDLESS_LOOPS: Pass =
-    pass(Fault::Q53, "endless_loops", |on| endless_loops::leave(on.module, on.target.address_bits));
-
 const LATE: &[Pass] = &[
-    pass(Fault::Q55, "constant_addresses", |on| constant_addresses::compute(on.module)),
-    pass(Fault::Q56, "packed_arguments", |on| packed_arguments::as_arrays(on.module)),
-    pass(Fault::Q56, "unaligned", |on| unaligned::split(on.module)),
-    pass(Fault::Q27, "integer_pointers", |on| integer_pointers::compute(on.module)),
-    pass(Fault::Q17, "vector_components", |on| vector_components::cast(on.module)),
-    pass(Fault::Q21, "inline_hints::at_functions_with_barriers", |on| {
-        inline_hints::at_functions_with_barriers(on.module)
-    }),
-    pass(Fault::Q58, "inline_hints::at_functions_with_built_ins", |on| {
-        inline_hints::at_functions_with_built_ins(on.module)
-    }),
-    pass(Fault::Q59, "wide_arguments", |on| {
-        wide_arguments::split(on.module, on.target.vector_argument_bytes, on.image)
-    }),
-    pass(Fault::Q22, "private_addresses", |on| private_addresses::add_variables(on.module)),
-    pass(Fault::Q23, "function_names", |on| function_names::complete(on.module)),
-    pass(Fault::Q24, "generic_atomics", |on| generic_atomics::as_cpp(on.module)),
-    pass(Fault::Q36, "phi_pairs", |on| phi_pairs::join(on.module)),
-    pass(Fault::Q42, "deep_conditions", |on| deep_conditions::bound(on.module, on.image)),
-    pass(Fault::Q63, "inverted_votes", |on| inverted_votes::replace(on.module)),
-    pass(Fault::Q64, "sub_group_sizes", |on| sub_group_sizes::compute(on.module, on.target.address_bits)),
-    pass(Fault::Q65, "half_broadcasts", |on| half_broadcasts::as_integers(on.module)),
-    pass(Fault::Q62, "wrong_functions::replace", |on| wrong_functions::replace(on.module)),
-    pass(Fault::Q66, "wrong_functions::replace_aligned_stores", |on| {
-        wrong_functions::replace_aligned_stores(on.module)
-    }),
-    pass(Fault::Q68, "wrong_functions::replace_long_mad_sat", |on| {
-        wrong_functions::replace_long_mad_sat(on.module)
-    }),
-    pass(Fault::Q35, "integer_maximum", |on| integer_maximum::expand(on.module)),
-    pass(Fault::Q61, "inverted_bounds", |on| inverted_bounds::hide(on.module, on.target.address_bits)),
-    pass(Fault::Q39, "zero_lanes", |on| zero_lanes::split(on.module)),
-    pass(Fault::Q45, "masked_counters", |on| masked_counters::hide(on.module, on.target.address_bits)),
-    pass(Fault::Q26, "scalar_loops", |on| scalar_loops::keep(on.module)),
-    pass(Fault::Q33, "volatile_loads", |on| volatile_loads::keep(on.module)),
-    pass(Fault::Q43, "opaque_negations", |on| opaque_negations::separate(on.module, on.target.address_bits)),
-    pass(Fault::Q32, "divergent_phis", |on| divergent_phis::keep(on.module, on.target.address_bits)),
-    pass(Fault::Q9, "called_functions", |on| called_functions::expand(on.module)),
-    pass(Fault::Q46, "guarded_loads", |on| guarded_loads::spread(on.module, on.target.address_bits)),
+    constant_addresses::PASS,
+    packed_arguments::PASS,
+    unaligned::PASS,
+    integer_pointers::PASS,
+    vector_components::PASS,
+    inline_hints::AT_BARRIERS,
+    inline_hints::AT_BUILT_INS,
+    wide_arguments::PASS,
+    private_addresses::PASS,
+    function_names::PASS,
+    generic_atomics::PASS,
+    phi_pairs::PASS,
+    deep_conditions::PASS,
+    inverted_votes::PASS,
+    sub_group_sizes::PASS,
+    half_broadcasts::PASS,
+    wrong_functions::FUNCTIONS,
+    wrong_functions::ALIGNED_STORES,
+    wrong_functions::LONG_MAD_SAT,
+    integer_maximum::PASS,
+    inverted_bounds::PASS,
+    zero_lanes::PASS,
+    masked_counters::PASS,
+    scalar_loops::PASS,
+    volatile_loads::PASS,
+    opaque_negations::PASS,
+    divergent_phis::PASS,
+    called_functions::PASS,
+    guarded_loads::PASS,
 ];
 
 /// The pass for Q13 and its relatives, which also names kernels that stay wrong.
@@ -172,8 +153,8 @@ impl<'a> Passes<'a> {
     /// # Errors
     /// Those of the passes.
     pub fn insert_fences(&mut self, module: Module) -> Result<Module> {
-        let module = self.run(&VECTOR_ACCESSES, module)?;
-        self.run(&FENCES, module)
+        let module = self.run(&vector_accesses::PASS, module)?;
+        self.run(&fences::PASS, module)
     }
 
     /// Gives loops and barriers a form that the device's compiler follows.
@@ -181,7 +162,7 @@ impl<'a> Passes<'a> {
     /// # Errors
     /// Those of the passes.
     pub fn legalize_barriers(&mut self, module: Module) -> Result<LegalBarriers> {
-        let module = self.run(&ENDLESS_LOOPS, module)?;
+        let module = self.run(&endless_loops::PASS, module)?;
         let wanted = [Fault::Q13, Fault::Q14].into_iter().find(|fault| self.target.faults.has(*fault));
         let Some(fault) = wanted.filter(|fault| self.is_next(*fault, BARRIERS)) else {
             return Ok(LegalBarriers { module, refused_kernels: Vec::new() });
@@ -246,7 +227,8 @@ fn check_sorted(module: &Module) -> oclave_spirv::Result<()> {
 
 /// The passes in the order in which they run, each with its fault.
 pub fn all() -> impl Iterator<Item = (Fault, &'static str)> {
-    let early = [&VECTOR_ACCESSES, &FENCES, &ENDLESS_LOOPS].map(|pass| (pass.fault, pass.name));
+    let early =
+        [&vector_accesses::PASS, &fences::PASS, &endless_loops::PASS].map(|pass| (pass.fault, pass.name));
     early.into_iter().chain([(Fault::Q13, BARRIERS)]).chain(LATE.iter().map(|pass| (pass.fault, pass.name)))
 }
 

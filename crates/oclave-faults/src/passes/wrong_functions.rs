@@ -15,9 +15,59 @@
 //! Intel's CPU runtime and PoCL: `vstorea_half3` writes a fourth element. `vstore_half3` at the same address
 //! replaces it.
 
-use crate::passes::Result;
+use crate::Fault;
 use crate::passes::opaque_values::emit;
+use crate::passes::{Pass, Result, pass};
+use crate::table::{INTEL, LLVMPIPE, POCL_CPU, fault};
 use oclave_spirv::{Capability, Definitions, Instruction, Module, Op, Rewriter, Type, TypeTable};
+
+fault! {
+    /// **Q62. Intel's CPU runtime 2026.2.** Some built-in functions of vectors are wrong.
+    /// `mad_sat((int2)INT_MAX, (int2)2, (int2)2)` is 0. Of 1728 triples of edge values, 282 are wrong for
+    /// `int` and 239 for `uint`. `mad_sat` of `long` is wrong for scalars, too. `step` is 0 for NaN.
+    /// `shuffle(double4, mask)` uses high bits of the mask. `shuffle` of `half` vectors does not build. Such
+    /// calls get other instructions.
+    Q62 {
+        affects: [INTEL],
+        seen: Programs,
+        symptom: "`mad_sat`, `step` and `shuffle` are wrong for some vectors.",
+        remedy: "Other instructions (`wrong_functions`).",
+        upstream: ["intel-vector-functions.md"],
+    }
+}
+
+fault! {
+    /// **Q66. Intel's CPU runtime 2026.2, PoCL 6.0 and 7.1 on CPUs.** `vstorea_half3` writes a fourth
+    /// element, in all address spaces and rounding modes. So `vstore_half3` stores at the same address.
+    Q66 {
+        affects: [INTEL, POCL_CPU],
+        seen: Programs,
+        symptom: "`vstorea_half3` writes a fourth element.",
+        remedy: "`vstore_half3` at the same address (`wrong_functions`).",
+        upstream: ["vstorea-half3.md"],
+    }
+}
+
+fault! {
+    /// **Q68. Mesa's rusticl 26.1.6.** `mad_sat` of `long` is wrong for some sums that overflow. So it is
+    /// computed with 128 bits, as on Intel (Q62).
+    Q68 {
+        affects: [LLVMPIPE],
+        seen: Programs,
+        symptom: "`mad_sat` of `long` is wrong for some sums that overflow.",
+        remedy: "128-bit arithmetic (`wrong_functions`).",
+        upstream: ["rusticl-long-mad-sat.md"],
+    }
+}
+
+pub(in crate::passes) const FUNCTIONS: Pass =
+    pass(Fault::Q62, "wrong_functions::replace", |on| replace(on.module));
+
+pub(in crate::passes) const ALIGNED_STORES: Pass =
+    pass(Fault::Q66, "wrong_functions::replace_aligned_stores", |on| replace_aligned_stores(on.module));
+
+pub(in crate::passes) const LONG_MAD_SAT: Pass =
+    pass(Fault::Q68, "wrong_functions::replace_long_mad_sat", |on| replace_long_mad_sat(on.module));
 
 const STEP: u32 = 101;
 const U_MAD_SAT: u32 = 154;

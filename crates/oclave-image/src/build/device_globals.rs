@@ -28,7 +28,7 @@ use oclave_spirv::{
 /// and the drivers based on it also swap the two: readnone is Pure and readonly is Const.
 ///
 /// DontInline: a driver may reach variables through a pointer that only kernels have. Functions that
-/// it must not inline fail to link then ("undefined symbol: _pocl_gvar_buffer").
+/// it must not inline fail to link then (undefined symbols).
 const MISLEADING: FunctionControl =
     FunctionControl::PURE.union(FunctionControl::CONST).union(FunctionControl::DONT_INLINE);
 

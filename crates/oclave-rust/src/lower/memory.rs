@@ -497,7 +497,7 @@ impl Lower<'_, '_> {
         let array = self.output.builder.array_type(ulong, bytes.div_ceil(8).max(1));
         let pointer = self.output.builder.pointer_type(class(Storage::Local), array);
         let variable = self.output.builder.variable(pointer, class(Storage::Local), None);
-        // As clang names it: PoCL finds the local memory of kernels by their names.
+        // As clang names it: some drivers find the local memory of kernels by such names.
         let name = format!("{}.local{}", self.output.kernel, variable.word());
         self.output.builder.name(variable, &name);
         let ty = self.output.byte_pointer(Storage::Local);

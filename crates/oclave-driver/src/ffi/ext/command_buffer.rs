@@ -2,8 +2,7 @@
 //!
 //! Version 0.9.5 put a `properties` parameter into the recording functions without changing their
 //! names; calling the wrong form gives −30 or worse. [`RecordOld`] is for 0.9.4, [`Record`] for
-//! 0.9.5 and later; [`Recorder`] hides the difference. Versions before 0.9.4 are not used: PoCL 3.1
-//! (0.9.0) does not capture arguments when it records.
+//! 0.9.5 and later; [`Recorder`] hides the difference. Versions before 0.9.4 are not used (Q76).
 
 use std::ffi::c_void;
 

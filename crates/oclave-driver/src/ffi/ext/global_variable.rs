@@ -2,7 +2,7 @@
 //! variables by name.
 //!
 //! Intel's CPU runtime has these functions without advertising an extension, so here the resolved
-//! address is the evidence; PoCL answers null. Variables are looked up by their linkage name, a
+//! address is the evidence; other drivers answer null. Variables are looked up by their linkage name, a
 //! NUL-terminated string.
 
 use std::ffi::{c_char, c_void};

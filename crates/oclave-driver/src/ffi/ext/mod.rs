@@ -2,7 +2,7 @@
 //! `clGetExtensionFunctionAddressForPlatform`.
 //!
 //! Extension functions are not exported by the loader, and each platform has its own. A resolved
-//! address proves little: PoCL 7.1 resolves functions of extensions that it does not have. So a
+//! address proves little: some drivers resolve functions of extensions that they do not have. So a
 //! table is used only if the device advertises the extension (`capabilities` decides).
 //! `global_variable` is the only exception, and explains why.
 

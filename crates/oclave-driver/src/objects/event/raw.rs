@@ -193,8 +193,7 @@ pub enum Ended {
 }
 
 impl Ended {
-    /// How it ended. Asks the event itself, too: PoCL (6.0, 7.1) tells callbacks that all is well
-    /// of user events that failed.
+    /// How it ended. Asks the event itself, too, because of Q72.
     pub fn outcome(self) -> Result<()> {
         match self {
             Self::Seen(outcome) => outcome,

@@ -5,12 +5,30 @@
 //! Modules whose source is OpenCL C++ get the functions of OpenCL 2.0 (`atomic_fetch_add_explicit`),
 //! which exist for all pointers.
 
+use crate::Fault;
+use crate::passes::{Pass, Result, pass};
+use crate::table::{INTEL, fault};
 use oclave_spirv::SourceLanguage;
 
-use crate::passes::Result;
 use oclave_spirv::{
     Definitions, Instruction, Module, Op, Rewriter, Section, StorageClass, Type, TypeTable, is_atomic,
 };
+
+fault! {
+    /// **Q24. Intel's CPU runtime 2026.2.** A program with an atomic instruction on a generic
+    /// pointer does not build, with none of its kernels ("JIT session error: Symbols not found:
+    /// `_Z10atomic_addPU3AS4Vii`"). It builds where the module's `OpSource` is OpenCL C++ 1.0:
+    /// then the reader calls the atomic functions of OpenCL 2.0. So such modules say that.
+    Q24 {
+        affects: [INTEL],
+        seen: Programs,
+        symptom: "Programs with an atomic instruction on a generic pointer do not build.",
+        remedy: "`OpSource` says OpenCL C++ (`generic_atomics`).",
+        upstream: [],
+    }
+}
+
+pub(in crate::passes) const PASS: Pass = pass(Fault::Q24, "generic_atomics", |on| as_cpp(on.module));
 
 /// What the reader takes for OpenCL C++. It takes C++ for OpenCL 2021 (202100) for OpenCL C.
 const OPENCL_CPP: [u32; 2] = [SourceLanguage::OpenCL_CPP as u32, 100_000];

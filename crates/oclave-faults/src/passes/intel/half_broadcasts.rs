@@ -1,8 +1,24 @@
 //! Broadcasts halves as integers: Intel's compiler crashes on `work_group_broadcast` of `half`.
 
-use crate::passes::Result;
+use crate::Fault;
 use crate::passes::opaque_values::emit;
+use crate::passes::{Pass, Result, pass};
+use crate::table::{INTEL, fault};
 use oclave_spirv::{Capability, Definitions, Module, Op, Rewriter, Type, TypeTable};
+
+fault! {
+    /// **Q65. Intel's CPU runtime 2026.2.** `work_group_broadcast` of `half` crashes its compiler
+    /// (`vplan-vec`). Other collective functions of `half` are right. So it broadcasts integers.
+    Q65 {
+        affects: [INTEL],
+        seen: Programs,
+        symptom: "`work_group_broadcast` of `half` crashes the compiler.",
+        remedy: "Integers are broadcast (`half_broadcasts`).",
+        upstream: ["intel-half-broadcast.md"],
+    }
+}
+
+pub(in crate::passes) const PASS: Pass = pass(Fault::Q65, "half_broadcasts", |on| as_integers(on.module));
 
 /// The module with conversions around such broadcasts; `None` where there are none.
 ///

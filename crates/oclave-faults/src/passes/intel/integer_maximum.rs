@@ -4,8 +4,26 @@
 //! dimension 1 for nothing else. Work-items below the bound then do nothing at all. It does not do so
 //! with comparisons.
 
-use crate::passes::Result;
+use crate::Fault;
+use crate::passes::{Pass, Result, pass};
+use crate::table::{INTEL, fault};
 use oclave_spirv::{Definitions, Instruction, Module, Op, Rewriter, Type, TypeTable};
+
+fault! {
+    /// **Q35. Intel's CPU runtime 2026.2.** `max` with an id of a work-item counts as a bound of the
+    /// group, where the kernel uses that dimension for nothing else. From source, `out[get_global_id(0)]
+    /// = max((uint)get_local_id(1), 1u);` writes nothing in groups of 8 × 1. So `max` of integers
+    /// becomes a comparison and a selection. `min` was right.
+    Q35 {
+        affects: [INTEL],
+        seen: RandomKernels,
+        symptom: "`max` with an id counts as a bound of the group, and nothing is written.",
+        remedy: "A comparison and a selection (`integer_maximum`).",
+        upstream: [],
+    }
+}
+
+pub(in crate::passes) const PASS: Pass = pass(Fault::Q35, "integer_maximum", |on| expand(on.module));
 
 /// `s_max` of OpenCL.std.
 const S_MAX: u32 = 156;

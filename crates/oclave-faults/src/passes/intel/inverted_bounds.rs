@@ -17,16 +17,38 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::passes::Result;
+use crate::Fault;
 use crate::passes::built_in_vector::BuiltInVector;
 use crate::passes::opaque_values::{emit, hidden_zero};
 use crate::passes::roots::root;
+use crate::passes::{Pass, Result, pass};
+use crate::table::{INTEL, fault};
 use oclave_spirv::analysis::control_flow::Flow;
 use oclave_spirv::analysis::work_items::id_variables;
 use oclave_spirv::{
     BuiltIn, Definitions, Instruction, Module, Op, Rewriter, Type, TypeTable, is_atomic, is_group,
     is_integer_comparison, is_pure,
 };
+
+fault! {
+    /// **Q61. Intel's CPU runtime 2026.2.** A condition that a kernel begins with becomes a bound of the
+    /// loop over the work-items. One on a difference `d - i` with an id inverts the next one on an id, in
+    /// this kernel or in a later one of the program. From source, `int i = get_global_id(0), j = d - i;
+    /// if (i > n || j > m) return; out[i] = i;` runs from `n` on. Beside a kernel that begins with `if (d - i >= n)
+    /// return;`, another one with `if (i >= n) return;` runs from `n` on, out of its buffers. Also,
+    /// `if (i - d <= n || i < m) return;` is wrong for item 0 if `n + d` is 0. Such comparisons get a zero
+    /// that compilers do not know.
+    Q61 {
+        affects: [INTEL],
+        seen: Programs,
+        symptom: "A condition on a difference with an id inverts later conditions on ids.",
+        remedy: "A zero that compilers do not know joins the difference (`inverted_bounds`).",
+        upstream: ["intel-differences-invert-bounds.md"],
+    }
+}
+
+pub(in crate::passes) const PASS: Pass =
+    pass(Fault::Q61, "inverted_bounds", |on| hide(on.module, on.target.address_bits));
 
 /// How often all instructions are visited, at most. Each visit follows variables and calls once.
 const VISITS: usize = 8;

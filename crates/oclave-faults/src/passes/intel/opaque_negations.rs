@@ -24,10 +24,33 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::passes::Result;
+use crate::Fault;
 use crate::passes::built_in_vector::BuiltInVector;
 use crate::passes::opaque_values::{is_largest, select, write_for_values};
+use crate::passes::{Pass, Result, pass};
+use crate::table::{INTEL, fault};
 use oclave_spirv::{BuiltIn, Definitions, Instruction, Module, Op, Rewriter, TypeTable, is_group};
+
+fault! {
+    /// **Q43. Intel's CPU runtime 2026.2.** In kernels with barriers, `~min(in[id], b)` is wrong in
+    /// groups that do not fill a vector of 16, and so is `fmax(-x, 2.0f)`. Right with
+    /// `-cl-opt-disable`. So such complements and negations become `never ? 0 : ~x`.
+    ///
+    /// Also, it takes `-x` of a float for the same in all work-items, and all that depends on the work-item by
+    /// such negations only. If that is kept across a barrier, all work-items have that of the last one. From
+    /// source, `float v = -in[id]; barrier(CLK_LOCAL_MEM_FENCE); out[id] = v;` is wrong in groups of 2 to 256, but of 16.
+    /// intel/llvm#23220 shows it.
+    Q43 {
+        affects: [INTEL],
+        seen: Programs,
+        symptom: "Complements are wrong in kernels with barriers; a negated float that is kept across a barrier is that of the last work-item.",
+        remedy: "A selection with a condition that compilers do not know (`opaque_negations`).",
+        upstream: ["intel/llvm#23220", "intel-negations-across-barriers.md"],
+    }
+}
+
+pub(in crate::passes) const PASS: Pass =
+    pass(Fault::Q43, "opaque_negations", |on| separate(on.module, on.target.address_bits));
 
 /// Minima, maxima and clamps of OpenCL.std.
 const CHOICES: [u32; 11] = [27, 28, 95, 97, 98, 149, 150, 156, 157, 158, 159];

@@ -24,11 +24,42 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use crate::passes::Result;
+use crate::Fault;
+use crate::passes::{Pass, Result, pass};
+use crate::table::{INTEL, fault};
 use oclave_spirv::analysis::control_flow::{Flow, Loop};
 use oclave_spirv::analysis::references::kernel_entry;
 use oclave_spirv::analysis::work_items::WorkItems;
 use oclave_spirv::{Decoration, Definitions, Instruction, Module, Op, Rewriter, Role, StorageClass};
+
+fault! {
+    /// **Q26. Intel's CPU runtime 2026.2.** Its vectoriser of loops crashes the process, in
+    /// `vplan-vec` or in `adce` after it. Two kinds of calls of built-in functions do that. One has
+    /// a value that depends on the path. The other is under a condition that the loop does not
+    /// change. From source, this does: `for (uint i = 0; i < n; i++) { uint r = i < a ? in[i] : b;
+    /// s += rotate(r, 9u); }`. `min`, `sqrt`, `popcount` and saturating conversions crash as well.
+    /// Kernels whose work-items are vectorised do not show it. Loops of interpreter modules over
+    /// work-items do. Such loops are kept from being vectorised.
+    ///
+    /// Kernels that only compare the number of a work-item count as not vectorised: the compiler makes
+    /// `if (get_local_id(0) == 0) for …` the bounds of the group. In kernels that are vectorised the
+    /// volatile access would make small loops up to three times slower (0.8 and 2.5 ms).
+    ///
+    /// Its vectoriser of work-items is wrong in loops with loops inside. The work-items of a group
+    /// that do not fill a vector of 16 get wrong values:
+    /// `for (i < b) { v = id + i; for (j < a) if (i & 1) v = 9 + j; }` takes the `i` of the next
+    /// round. From source, only `-cl-opt-disable` is right. The inner loop gives a value to code
+    /// behind it in all that are wrong. The same pass puts a volatile access into such outer loops.
+    Q26 {
+        affects: [INTEL],
+        seen: Programs,
+        symptom: "The vectoriser of loops crashes at built-in functions of values that depend on the path.",
+        remedy: "Such loops are not vectorised (`scalar_loops`).",
+        upstream: [],
+    }
+}
+
+pub(in crate::passes) const PASS: Pass = pass(Fault::Q26, "scalar_loops", |on| keep(on.module));
 
 /// Operand of memory accesses (`MemoryAccess::VOLATILE`).
 const VOLATILE: u32 = 1;

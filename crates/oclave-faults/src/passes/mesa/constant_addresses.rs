@@ -12,12 +12,31 @@
 
 use std::collections::{BTreeSet, HashSet};
 
+use crate::Fault;
 use crate::passes::error::{Result, unsupported};
 use crate::passes::opaque_values::emit;
 use crate::passes::roots::{kernel_parameters, root};
+use crate::passes::{Pass, pass};
+use crate::table::{RUSTICL, fault};
 use oclave_spirv::analysis::initializer::{AddressOf, evaluate_with};
 use oclave_spirv::transform::dce;
 use oclave_spirv::{Definitions, Instruction, Module, Op, Rewriter, Section, StorageClass, Type, TypeTable};
+
+fault! {
+    /// **Q55. Mesa's rusticl 26.1.6.** A program-scope constant with the address of another one in its
+    /// initial value is refused, without a word. SPIR-V's validator, which Mesa asks, requires an
+    /// `OpSpecConstantComposite` there, and Mesa refuses addresses in it ("wrong kind of value").
+    /// So functions compute such addresses (`constant_addresses`, decision 129).
+    Q55 {
+        affects: [RUSTICL],
+        seen: Programs,
+        symptom: "Program-scope constants with addresses of others are refused.",
+        remedy: "Functions compute such addresses (`constant_addresses`).",
+        upstream: [],
+    }
+}
+
+pub(in crate::passes) const PASS: Pass = pass(Fault::Q55, "constant_addresses", |on| compute(on.module));
 
 const CLASS: u32 = StorageClass::UniformConstant as u32;
 
@@ -37,7 +56,7 @@ pub(crate) fn compute(module: &Module) -> Result<Option<Module>> {
     new.sort_types();
     let bits = types.pointer_bytes() * 8;
     let tables = tables.into_iter().map(|table| Written::new(&mut new, bits, table)).collect();
-    let pass = Pass {
+    let pass = Addresses {
         definitions: &definitions,
         types: &types,
         tables,
@@ -155,7 +174,7 @@ fn array(new: &mut Rewriter<'_>, width: u32, values: &[u64]) -> u32 {
     variable
 }
 
-struct Pass<'a, 'm> {
+struct Addresses<'a, 'm> {
     definitions: &'a Definitions<'m>,
     types: &'a TypeTable<'m>,
     tables: Vec<Written>,
@@ -165,7 +184,7 @@ struct Pass<'a, 'm> {
     parameters: BTreeSet<u32>,
 }
 
-impl Pass<'_, '_> {
+impl Addresses<'_, '_> {
     fn at_module_scope(&self, new: &mut Rewriter<'_>, instruction: &Instruction<'_>) {
         let is_table = |id| self.tables.iter().any(|written| written.table.variable == id);
         match (instruction.result_type(), instruction.result_id(), instruction.operands()) {

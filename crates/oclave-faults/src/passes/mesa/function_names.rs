@@ -4,8 +4,26 @@
 
 use std::collections::BTreeSet;
 
-use crate::passes::Result;
+use crate::Fault;
+use crate::passes::{Pass, Result, pass};
+use crate::table::{LLVMPIPE, fault};
 use oclave_spirv::{Definitions, Module, Op, Rewriter};
+
+fault! {
+    /// **Q23. Mesa's rusticl 25.0.7 on llvmpipe.** A function that is not inlined and has no
+    /// `OpName` ends the process with SIGSEGV when a kernel that calls it is launched:
+    /// `LLVMAddFunction` gets a null pointer for the name. 26.1.6 takes such functions. Modules of
+    /// the interpreter have some. So functions get names.
+    Q23 {
+        affects: [LLVMPIPE.before(26, 0)],
+        seen: Programs,
+        symptom: "A function that is not inlined and has no name crashes at the launch.",
+        remedy: "Functions get names (`function_names`).",
+        upstream: [],
+    }
+}
+
+pub(in crate::passes) const PASS: Pass = pass(Fault::Q23, "function_names", |on| complete(on.module));
 
 /// The module with a name for each function; `None` where none lacks it.
 ///

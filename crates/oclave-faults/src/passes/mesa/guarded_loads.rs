@@ -10,9 +10,11 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use crate::passes::Result;
+use crate::Fault;
 use crate::passes::built_in_vector::BuiltInVector;
 use crate::passes::opaque_values::emit;
+use crate::passes::{Pass, Result, pass};
+use crate::table::{LLVMPIPE, fault};
 use oclave_spirv::analysis::control_flow::{Flow, Loop};
 use oclave_spirv::analysis::uniformity::{Uniformity, makes_value};
 use oclave_spirv::analysis::work_items::id_variables;
@@ -20,6 +22,23 @@ use oclave_spirv::{
     BuiltIn, Definitions, Instruction, Module, Op, Rewriter, Role, StorageClass, Type, TypeTable,
     is_access_chain, is_terminator,
 };
+
+fault! {
+    /// **Q46. Mesa's rusticl 26.1.6 on llvmpipe.** A load from an address that is the same for all
+    /// work-items has no mask. Few instructions behind a condition are no branch, and code behind a
+    /// `break` goes on. From source, `if (a == 77) v = *p;` ends the process with SIGSEGV for an invalid
+    /// `p`. So such addresses become `address == id ? 0 : address`.
+    Q46 {
+        affects: [LLVMPIPE],
+        seen: Programs,
+        symptom: "Loads from addresses that are the same for all work-items run without their condition.",
+        remedy: "Such addresses depend on the work-item (`guarded_loads`).",
+        upstream: [],
+    }
+}
+
+pub(in crate::passes) const PASS: Pass =
+    pass(Fault::Q46, "guarded_loads", |on| spread(on.module, on.target.address_bits));
 
 /// From how many instructions on llvmpipe surely branches. It counts eight of its own. Ours may become
 /// fewer there.

@@ -6,11 +6,29 @@
 
 use std::collections::BTreeSet;
 
-use crate::passes::Result;
+use crate::Fault;
+use crate::passes::{Pass, Result, pass};
+use crate::table::{RUSTICL, fault};
 use oclave_spirv::analysis::references::References;
 use oclave_spirv::analysis::variable_facts::VariableFacts;
 use oclave_spirv::transform::localize::Localizer;
 use oclave_spirv::{Definitions, Instruction, Module, Op, Rewriter};
+
+fault! {
+    /// **Q27. Mesa's rusticl 26.1.6.** A constant pointer that is made of an integer
+    /// (`OpSpecConstantOp ConvertUToPtr`) is refused: "No NIR equivalent", which only
+    /// `RUSTICL_DEBUG=program` shows. From LLVM 16 on, constructors of classes with virtual
+    /// functions store such constants. So functions compute them.
+    Q27 {
+        affects: [RUSTICL],
+        seen: Programs,
+        symptom: "Constant pointers made of integers are refused.",
+        remedy: "Functions compute them (`integer_pointers`).",
+        upstream: [],
+    }
+}
+
+pub(in crate::passes) const PASS: Pass = pass(Fault::Q27, "integer_pointers", |on| compute(on.module));
 
 /// The module with `OpConvertUToPtr` where functions used such constants; `None` where there are
 /// none.

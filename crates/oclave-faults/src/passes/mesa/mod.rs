@@ -1,15 +1,15 @@
 //! Passes for faults of Mesa's rusticl.
 
-pub(super) mod constant_addresses;
-pub(super) mod deep_conditions;
-pub(super) mod function_names;
-pub(super) mod guarded_loads;
-pub(super) mod integer_pointers;
+pub(crate) mod constant_addresses;
+pub(crate) mod deep_conditions;
+pub(crate) mod function_names;
+pub(crate) mod guarded_loads;
+pub(crate) mod integer_pointers;
 mod nesting;
-pub(super) mod packed_arguments;
-pub(super) mod phi_pairs;
-pub(super) mod private_addresses;
-pub(super) mod sub_group_sizes;
-pub(super) mod unaligned;
-pub(super) mod vector_components;
+pub(crate) mod packed_arguments;
+pub(crate) mod phi_pairs;
+pub(crate) mod private_addresses;
+pub(crate) mod sub_group_sizes;
+pub(crate) mod unaligned;
+pub(crate) mod vector_components;
 mod wide_switches;

@@ -5,11 +5,14 @@
 
 use std::collections::HashMap;
 
-use crate::passes::Result;
+use crate::Fault;
 use crate::passes::roots::kernel_parameters;
+use crate::passes::{Pass, Result, pass};
 use oclave_spirv::{
     Capability, Definitions, Instruction, Module, Op, Rewriter, Section, StorageClass, Type, TypeTable,
 };
+
+pub(in crate::passes) const PASS: Pass = pass(Fault::Q56, "packed_arguments", |on| as_arrays(on.module));
 
 /// The module with such arrays; `None` where no kernel has such an argument.
 ///

@@ -4,8 +4,26 @@
 //! SPIR-V wants one for each block, and Mesa's drivers refuse more. Drivers that translate the
 //! module back to LLVM want the others, so this is for devices of Mesa only.
 
-use crate::passes::Result;
+use crate::Fault;
+use crate::passes::{Pass, Result, pass};
+use crate::table::{RUSTICL, fault};
 use oclave_spirv::{Definitions, Module, Op, Rewriter};
+
+fault! {
+    /// **Q36. Mesa's rusticl 26.1.6.** `clBuildProgram` refuses phis with two values for one block
+    /// ("OpPhi's number of incoming blocks does not match"). llvm-spirv 15 writes such phis where
+    /// several cases of a switch lead to one block. SPIR-V does not allow them, and the drivers that
+    /// use LLVM need them. So the repeated values go.
+    Q36 {
+        affects: [RUSTICL],
+        seen: Programs,
+        symptom: "Phis with two values for one block are refused.",
+        remedy: "Repeated values go (`phi_pairs`).",
+        upstream: [],
+    }
+}
+
+pub(in crate::passes) const PASS: Pass = pass(Fault::Q36, "phi_pairs", |on| join(on.module));
 
 /// The module without the repeated values; `None` where there are none.
 ///

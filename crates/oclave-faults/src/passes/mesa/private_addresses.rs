@@ -9,10 +9,29 @@
 
 use std::collections::BTreeSet;
 
-use crate::passes::Result;
+use crate::Fault;
+use crate::passes::{Pass, Result, pass};
+use crate::table::{LLVMPIPE, fault};
 use oclave_spirv::{
     Capability, Definitions, Instruction, Module, Op, Rewriter, StorageClass, Type, TypeTable,
 };
+
+fault! {
+    /// **Q22. Mesa's rusticl 26.1.6 on llvmpipe.** If a kernel has no private variable, an access
+    /// to private memory ends the process with SIGSEGV at the launch. The address may be an
+    /// integer, and the access need not happen: `if (a) *out = *(private uint *)a;` with `a == 0`
+    /// crashes. Resolved generic pointers ask an integer for its address space, and one way leads
+    /// to private memory. So such functions get a variable.
+    Q22 {
+        affects: [LLVMPIPE],
+        seen: Programs,
+        symptom: "An access to private memory crashes in a kernel without private variables.",
+        remedy: "Such functions get a variable (`private_addresses`).",
+        upstream: [],
+    }
+}
+
+pub(in crate::passes) const PASS: Pass = pass(Fault::Q22, "private_addresses", |on| add_variables(on.module));
 
 /// The module with a private variable in each function that makes private pointers of integers;
 /// `None` where there is none.

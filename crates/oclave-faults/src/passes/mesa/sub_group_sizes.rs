@@ -4,12 +4,29 @@
 
 use std::collections::BTreeSet;
 
-use crate::passes::Result;
+use crate::Fault;
 use crate::passes::built_in_vector::{BuiltInVector, copy_entry_point};
 use crate::passes::opaque_values::emit;
+use crate::passes::{Pass, Result, pass};
+use crate::table::{LLVMPIPE, fault};
 use oclave_spirv::{
     BuiltIn, Decoration, Definitions, Module, Op, Rewriter, Section, StorageClass, Type, TypeTable,
 };
+
+fault! {
+    /// **Q64. Mesa's rusticl 26.1.6 on llvmpipe.** `get_sub_group_size` is 8 in the last sub-group of a group of 9, which has
+    /// one work-item. So the size is computed from the size of the group.
+    Q64 {
+        affects: [LLVMPIPE],
+        seen: Programs,
+        symptom: "`get_sub_group_size` is 8 in the last sub-group of a group of 9.",
+        remedy: "The size is computed (`sub_group_sizes`).",
+        upstream: ["rusticl-sub-group-size.md"],
+    }
+}
+
+pub(in crate::passes) const PASS: Pass =
+    pass(Fault::Q64, "sub_group_sizes", |on| compute(on.module, on.target.address_bits));
 
 /// The module with a computation for each load of the size; `None` where there is none.
 ///

@@ -6,10 +6,30 @@
 
 use std::collections::HashSet;
 
-use crate::passes::Result;
+use crate::Fault;
+use crate::passes::{Pass, Result, pass};
+use crate::table::{LLVMPIPE, fault};
 use oclave_spirv::{
     Definitions, Instruction, Module, Op, Rewriter, StorageClass, Type, TypeTable, is_access_chain,
 };
+
+fault! {
+    /// **Q17. Mesa's rusticl 26.1.6 on llvmpipe.** `clBuildProgram` ends the process with SIGSEGV on
+    /// some kernels that take a struct by value. The struct has a vector, and the kernel reads two
+    /// lanes of it by access chains: `typedef struct { float4 s; } P; kernel void k(P p, global float *out) {
+    /// out[0] = p.s.x + p.s.y; }`, built by clang 15 with `-O2`. One lane, or the whole vector, is
+    /// fine. So is an address that is made by a cast, and the library makes it so. Raw OpenCL in C shows the crash. No
+    /// upstream report was found.
+    Q17 {
+        affects: [LLVMPIPE],
+        seen: Programs,
+        symptom: "Building ends the process if a kernel reads two lanes of a vector in a struct by value.",
+        remedy: "Addresses of lanes by a cast (`vector_components`).",
+        upstream: [],
+    }
+}
+
+pub(in crate::passes) const PASS: Pass = pass(Fault::Q17, "vector_components", |on| cast(on.module));
 
 /// The module without access chains into vectors, as far as they lead through private memory that
 /// is no variable of the function; `None` where there is none.

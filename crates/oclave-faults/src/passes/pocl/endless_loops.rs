@@ -15,12 +15,40 @@
 
 use std::collections::HashMap;
 
-use crate::passes::Result;
+use crate::Fault;
 use crate::passes::opaque_values::emit;
+use crate::passes::{Pass, Result, pass};
+use crate::table::{POCL_CPU, fault};
 use oclave_spirv::analysis::control_flow::{Flow, Loop};
 use oclave_spirv::{
     Capability, Definitions, Instruction, Module, Op, Rewriter, Type, TypeTable, is_terminator,
 };
+
+fault! {
+    /// **Q53. PoCL 6.0 (LLVM 18) on CPUs.** The work-around for Q13 makes the end of a loop depend on
+    /// the work-item. The condition that it added kept a work-item that no group has in the loop for
+    /// ever. LLVM takes loops for finite, and drops such a condition where the loop writes nothing.
+    /// PoCL then puts its barrier into the loop after all. So the condition leaves the loop instead
+    /// (decision 124). `two_inner_loops` of `kernels/tests/optimised.cl` was wrong. The old condition
+    /// also made kernels wrong that PoCL gets right without it (664/k1 of the random kernels). A loop that
+    /// does nothing, and may be endless, leads on always (`endless_loops`; 1352/k52). One that nothing
+    /// leads out of ends when a counter of its rounds is zero again (1834/k73, 2014/k74).
+    ///
+    /// **Also PoCL 7.1 (LLVM 21).** Behind `if (n + in[0] < 0) for (;;);`, a check that all work-items pass, they all take
+    /// the same way of a later `if (get_local_id(0) == 0) … else …;`, also from source. Right with a `return` instead
+    /// of the loop.
+    Q53 {
+        affects: [POCL_CPU],
+        seen: Programs,
+        symptom: "Conditions that keep a loop from ending vanish. After a check with an endless loop, work-items take one branch.",
+        remedy: "The condition leaves the loop instead (`barriers`, `endless_loops`).",
+        upstream: ["pocl-endless-loops.md"],
+    }
+}
+
+/// Runs before [`barriers`](super::barriers), which needs loops that end.
+pub(in crate::passes) const PASS: Pass =
+    pass(Fault::Q53, "endless_loops", |on| leave(on.module, on.target.address_bits));
 
 /// The module in which such loops have ends; `None` where it has none of them.
 ///

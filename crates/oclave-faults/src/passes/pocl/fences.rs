@@ -8,11 +8,34 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::passes::Result;
+use crate::Fault;
+use crate::passes::{Pass, Result, pass};
+use crate::table::{POCL_CPU, fault};
 use oclave_spirv::{
     Decoration, Definitions, Instruction, Module, Op, Rewriter, StorageClass, Type, TypeTable,
     is_access_chain, is_atomic,
 };
+
+fault! {
+    /// **Q16. PoCL 6.0 (LLVM 18) and 7.1 (LLVM 21) on CPUs.** PoCL marks loops over work-items as
+    /// parallel. LLVM then joins accesses to neighbouring elements (`InterleavedAccessInfo`), also
+    /// across accesses of the same work-item to one of them. Fences keep them apart (decision 93).
+    ///
+    /// Seen from source, without any barrier: `p[4*i+1] = 7; p[4*i+2] = 5; p[4*i+3] = 3;
+    /// p[4*i] = p[4*i + (a & 3)] + 1;` reads the old elements. `tests/work_items.rs` shows three
+    /// more. llvm-project#63602 was the same fault in ordinary loops; pocl#757 is another of the
+    /// same marks.
+    Q16 {
+        affects: [POCL_CPU],
+        seen: Programs,
+        symptom: "Accesses to neighbouring elements are joined across accesses of the same work-item to one of them.",
+        remedy: "Fences between such accesses (`fences`).",
+        upstream: ["llvm-project#63602", "pocl#757"],
+    }
+}
+
+/// Runs on modules as they were linked: what is added to them later needs no fences.
+pub(in crate::passes) const PASS: Pass = pass(Fault::Q16, "fences", |on| insert(on.module));
 
 /// Scope and semantics of `mem_fence(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)`.
 const WORKGROUP: u64 = 2;

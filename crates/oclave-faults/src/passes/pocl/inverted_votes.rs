@@ -1,8 +1,24 @@
 //! Turns `work_group_all` into `work_group_any`, which PoCL 6.0 gets right.
 
-use crate::passes::Result;
+use crate::Fault;
 use crate::passes::opaque_values::emit;
+use crate::passes::{Pass, Result, pass};
+use crate::table::{POCL_CPU_6, fault};
 use oclave_spirv::{Definitions, Module, Op, Rewriter};
+
+fault! {
+    /// **Q63. PoCL 6.0 on CPUs.** `work_group_all` is 0 where all work-items are for it. `work_group_any`
+    /// is right. So it becomes `!work_group_any(!x)`.
+    Q63 {
+        affects: [POCL_CPU_6],
+        seen: Programs,
+        symptom: "`work_group_all` is 0 where all work-items agree.",
+        remedy: "`work_group_any` of the opposite (`inverted_votes`).",
+        upstream: ["pocl-work-group-all.md"],
+    }
+}
+
+pub(in crate::passes) const PASS: Pass = pass(Fault::Q63, "inverted_votes", |on| replace(on.module));
 
 /// `Workgroup` of SPIR-V's scopes.
 const WORK_GROUP: u64 = 2;

@@ -17,13 +17,34 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::passes::Result;
+use crate::Fault;
 use crate::passes::built_in_vector::BuiltInVector;
 use crate::passes::opaque_values::{emit, hidden_zero, write_for_values};
+use crate::passes::{Pass, Result, pass};
+use crate::table::{POCL_CPU_7, fault};
 use oclave_spirv::analysis::control_flow::{Block, Flow};
 use oclave_spirv::{
     BuiltIn, Definitions, Instruction, Module, Op, Rewriter, Type, TypeTable, is_access_chain,
 };
+
+fault! {
+    /// **Q45. PoCL 7.1 (LLVM 21) on CPUs.** LLVM's vectoriser has to test that a counter with a mask
+    /// does not wrap around. It drops this test if an address adds something to the counter.
+    /// `llvm-project#191498` mends it.
+    /// From source, `out[id] = in[(id & 7) + 8 * (a & 3)]` reads `in[8]` for `id == 8`, and so does the
+    /// same with a counter of a loop. So a zero that LLVM does not know joins such a counter
+    /// (`masked_counters`, decision 118). Left as it is: code of clang's `-O0`.
+    Q45 {
+        affects: [POCL_CPU_7],
+        seen: RandomKernels,
+        symptom: "Masked counters in addresses run on.",
+        remedy: "A zero that compilers do not know joins the counter (`masked_counters`).",
+        upstream: ["llvm-project#191498"],
+    }
+}
+
+pub(in crate::passes) const PASS: Pass =
+    pass(Fault::Q45, "masked_counters", |on| hide(on.module, on.target.address_bits));
 
 /// Counters have fewer values than this behind a mask. Conversions of ids to 32 bits mask, too.
 const MOST: u64 = 1 << 31;

@@ -1,14 +1,14 @@
 //! Passes for faults of PoCL.
 
-pub(super) mod barriers;
-pub(super) mod called_functions;
+pub(crate) mod barriers;
+pub(crate) mod called_functions;
 mod dead_ends;
-pub(super) mod endless_loops;
-pub(super) mod fences;
-pub(super) mod inverted_votes;
-pub(super) mod masked_counters;
-mod one_barrier;
-pub(super) mod vector_accesses;
-pub(super) mod volatile_loads;
-pub(super) mod wide_arguments;
-pub(super) mod zero_lanes;
+pub(crate) mod endless_loops;
+pub(crate) mod fences;
+pub(crate) mod inverted_votes;
+pub(crate) mod masked_counters;
+pub(crate) mod one_barrier;
+pub(crate) mod vector_accesses;
+pub(crate) mod volatile_loads;
+pub(crate) mod wide_arguments;
+pub(crate) mod zero_lanes;

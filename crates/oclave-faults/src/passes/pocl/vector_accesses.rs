@@ -4,9 +4,27 @@
 
 use std::collections::HashSet;
 
-use crate::passes::Result;
+use crate::Fault;
 use crate::passes::opaque_values::emit;
+use crate::passes::{Pass, Result, pass};
+use crate::table::{POCL_CPU, fault};
 use oclave_spirv::{Definitions, Instruction, Module, Op, Rewriter, Type, TypeTable};
+
+fault! {
+    /// **Q77. PoCL 6.0 and 7.1 on CPUs.** `vloadn` and `vstoren` are functions of PoCL's library. On PoCL 6.0 kernels that come as
+    /// SPIR-V call them (Q9), and store all vector registers around each call. On PoCL 7.1 loops with them are still slower than
+    /// loops with plain loads. A product of vectors by `vload4` took 3.4 and 1.5 times as long. So they become loads and stores.
+    Q77 {
+        affects: [POCL_CPU],
+        seen: Measurements,
+        symptom: "`vloadn` and `vstoren` are calls, or slower than plain loads and stores.",
+        remedy: "Loads and stores that are aligned as their elements (`vector_accesses`).",
+        upstream: [],
+    }
+}
+
+/// Runs before the fences, so that these and all other passes see the accesses.
+pub(in crate::passes) const PASS: Pass = pass(Fault::Q77, "vector_accesses", |on| expand(on.module));
 
 const VLOADN: u32 = 171;
 const VSTOREN: u32 = 172;

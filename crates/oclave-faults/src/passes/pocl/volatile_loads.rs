@@ -15,10 +15,30 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::barriers::innermost_loops;
 use super::fences::Addresses;
-use crate::passes::Result;
+use crate::Fault;
+use crate::passes::{Pass, Result, pass};
+use crate::table::{POCL_CPU_7, fault};
 use oclave_spirv::analysis::control_flow::{Flow, Loop};
 use oclave_spirv::analysis::uniformity::{Uniformity, makes_value};
 use oclave_spirv::{Definitions, Instruction, Module, Op, Rewriter, Role, StorageClass, is_terminator};
+
+fault! {
+    /// **Q33. PoCL 7.1 on CPUs.** A value from memory that a work-item needs behind a barrier is
+    /// loaded again there, when the memory may hold something else. From source, `v = l[id]; l[id]
+    /// = 9; barrier(CLK_LOCAL_MEM_FENCE); out[id] = v;` writes 9, in local, global and private
+    /// memory. pocl#2269 mends it. PoCL does not repeat volatile loads, so such loads become
+    /// volatile. `POCL_PREGION_VALUE_REMAT=0` in the environment
+    /// helps, too.
+    Q33 {
+        affects: [POCL_CPU_7],
+        seen: Programs,
+        symptom: "A value from memory that is needed after a barrier is loaded again there.",
+        remedy: "Volatile loads (`volatile_loads`).",
+        upstream: ["pocl#2269"],
+    }
+}
+
+pub(in crate::passes) const PASS: Pass = pass(Fault::Q33, "volatile_loads", |on| keep(on.module));
 
 /// Operand of memory accesses (`MemoryAccess::VOLATILE`).
 const VOLATILE: u32 = 1;

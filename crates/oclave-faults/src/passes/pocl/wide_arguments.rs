@@ -7,8 +7,56 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::passes::{Error, Result};
+use crate::Fault;
+use crate::passes::{Error, Pass, Result, pass};
+use crate::table::{POCL_CPU_6, fault};
 use oclave_spirv::{Definitions, Instruction, Module, Op, Rewriter, Type, TypeTable, is_within};
+
+fault! {
+    /// **Q59. PoCL 6.0 on CPUs.** Built-in functions that SPIR-V calls get garbage for vectors that are
+    /// wider than a register: 64 bytes with AVX-512, 32 with AVX, 16 else. `vstore16` of `long`
+    /// stores nothing there, and `cos(double16)` does not compute. The library of bitcode calls such a function by
+    /// a wrapper that passes addresses of variables, and never writes them. OpenCL C does not call the
+    /// wrappers. So these functions get parts of the vectors.
+    /// This is the number of bytes that they may have.
+    Q59 {
+        affects: [POCL_CPU_6],
+        seen: Programs,
+        symptom: "Built-in functions get garbage for vectors wider than a register.",
+        remedy: "Vectors are split (`wide_arguments`).",
+        upstream: ["pocl-wide-arguments.md"],
+    }
+}
+
+pub(in crate::passes) const PASS: Pass =
+    pass(Fault::Q59, "wide_arguments", |on| split(on.module, on.target.vector_argument_bytes, on.image));
+
+/// The widest vectors that PoCL passes in registers. It has a library of built-in functions for each
+/// class of processors, and takes one by the features of the host or by this variable.
+#[must_use]
+pub fn vector_argument_bytes() -> u32 {
+    match std::env::var("POCL_KERNELLIB_NAME").as_deref() {
+        Ok("avx512") => 64,
+        Ok("avx" | "avx2" | "avx_f16c" | "avx_fma4") => 32,
+        Ok("sse2" | "ssse3" | "sse41") => 16,
+        // PoCL ignores other names.
+        _ => register_bytes(),
+    }
+}
+
+#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+fn register_bytes() -> u32 {
+    match (is_x86_feature_detected!("avx512f"), is_x86_feature_detected!("avx")) {
+        (true, _) => 64,
+        (_, true) => 32,
+        _ => 16,
+    }
+}
+
+#[cfg(not(any(target_arch = "x86", target_arch = "x86_64")))]
+fn register_bytes() -> u32 {
+    16
+}
 
 /// Functions of OpenCL.std.
 const GEOMETRIC: [&str; 7] =
@@ -59,7 +107,7 @@ pub(crate) fn split(module: &Module, most_bytes: u32, image: &str) -> Result<Opt
         }
     }
     let new = Rewriter::new(&definitions);
-    let mut pass = Pass { definitions: &definitions, types: &types, most_bytes, decorations, new };
+    let mut pass = Splitter { definitions: &definitions, types: &types, most_bytes, decorations, new };
     for instruction in module.instructions() {
         match found.get(&instruction.at) {
             Some(call) => pass.write(&instruction, call),
@@ -146,7 +194,7 @@ struct Part {
     lanes: u32,
 }
 
-struct Pass<'a, 'm> {
+struct Splitter<'a, 'm> {
     definitions: &'a Definitions<'m>,
     types: &'a TypeTable<'m>,
     most_bytes: u32,
@@ -155,7 +203,7 @@ struct Pass<'a, 'm> {
     new: Rewriter<'a>,
 }
 
-impl Pass<'_, '_> {
+impl Splitter<'_, '_> {
     fn write(&mut self, instruction: &Instruction<'_>, call: &Call) {
         let (ty, result) = (instruction.result_type().unwrap_or(0), instruction.result_id().unwrap_or(0));
         match *call {

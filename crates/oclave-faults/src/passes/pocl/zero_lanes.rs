@@ -7,8 +7,29 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::passes::Result;
+use crate::Fault;
+use crate::passes::{Pass, Result, pass};
+use crate::table::{POCL_CPU, fault};
 use oclave_spirv::{Definitions, Instruction, Module, Op, Rewriter, Type, TypeTable};
+
+fault! {
+    /// **Q39. PoCL 7.1 (LLVM 21) on CPUs.** LLVM may take a zero lane of a product of vectors for
+    /// undefined. So it does with bitwise `and`. `llvm-project#180727` mends it. From source,
+    /// `zero_lanes` of `kernels/tests/optimised.cl` is wrong, with each of PoCL's methods. It was right
+    /// with `-cl-opt-disable`. Seen in one of 10,000 random kernels. Lanes may become zero in PoCL, as
+    /// ids do in groups of n × 1. So products of vectors that are put together from scalars are
+    /// computed lane by lane. Left as it is: code of clang's `-O0`.
+    /// PoCL 6.0 (LLVM 18) was right, but LLVM's fault is older.
+    Q39 {
+        affects: [POCL_CPU],
+        seen: RandomKernels,
+        symptom: "Zero lanes of products of vectors count as undefined.",
+        remedy: "Products lane by lane (`zero_lanes`).",
+        upstream: ["llvm-project#180727"],
+    }
+}
+
+pub(in crate::passes) const PASS: Pass = pass(Fault::Q39, "zero_lanes", |on| split(on.module));
 
 /// `s_mul_hi` and `u_mul_hi` of OpenCL.std.
 const MUL_HI: [u32; 2] = [160, 203];

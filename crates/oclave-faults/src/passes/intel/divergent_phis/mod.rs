@@ -22,11 +22,40 @@ mod zeros;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use crate::passes::Result;
+use crate::Fault;
+use crate::passes::{Pass, Result, pass};
+use crate::table::{INTEL, fault};
 use oclave_spirv::analysis::control_flow::{Flow, Loop};
 use oclave_spirv::analysis::uniformity::{Uniformity, condition, makes_value};
 use oclave_spirv::analysis::work_items::id_variables;
 use oclave_spirv::{Definitions, Instruction, Module, Op, Role, Type, TypeTable};
+
+fault! {
+    /// **Q32. Intel's CPU runtime 2026.2.** Its vectoriser is wrong behind branches that work-items
+    /// take differently, if one of them has a loop. It takes a value for the same in all work-items
+    /// if it is the same for all on each branch. From source, `if (id & 1) { v = 1; do p[id] *= 3;
+    /// while (++i < b); } else { v = 0; do p[id] *= 5; while (++i < b); } out[id] = v;` writes 0
+    /// everywhere, in groups of 16 and more. Pointers, floats and vectors are wrong, too. So is
+    /// `for (…) { if (id == 0) v = 1; p[id] *= 3; }`, whose condition the compiler takes out of the
+    /// loop. So are two branches in a loop, behind a condition that is the same for all work-items:
+    /// both conditions leave the loop. So is a condition of two parts, one of which is the same for
+    /// all and the other one leaves the loop. So is a selection behind a loop that has its condition,
+    /// too. Such values are made to depend on the work-item (`divergent_phis`,
+    /// decisions 102, 115 and 125). Right
+    /// with `-cl-opt-disable`, and with `CL_CONFIG_USE_VECTORIZER=False` in the environment.
+    ///
+    /// Left as it is: code of clang's `-O0`, which has variables instead of such values.
+    Q32 {
+        affects: [INTEL],
+        seen: RandomKernels,
+        symptom: "Values are the same for all work-items after branches with loops that work-items take differently.",
+        remedy: "Such values depend on the work-item (`divergent_phis`).",
+        upstream: [],
+    }
+}
+
+pub(in crate::passes) const PASS: Pass =
+    pass(Fault::Q32, "divergent_phis", |on| keep(on.module, on.target.address_bits));
 
 /// How many parts of a condition are looked at.
 const PARTS: usize = 64;

@@ -21,12 +21,33 @@ mod writer;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use crate::Fault;
 use crate::passes::mesa::nesting::{Nesting, by_unrolling, labels, own};
 use crate::passes::mesa::wide_switches;
-use crate::passes::{Error, Result};
+use crate::passes::{Error, Pass, Result, pass};
+use crate::table::{LLVMPIPE, fault};
 use oclave_spirv::analysis::control_flow::{Flow, Tree};
 use oclave_spirv::{Definitions, Instruction, Module, Op, Rewriter, Role};
 use writer::Writer;
+
+fault! {
+    /// **Q42. Mesa's rusticl 25.0.7 and 26.1.6 on llvmpipe.** llvmpipe keeps 80 conditions that are one
+    /// inside the other (`LP_MAX_TGSI_NESTING`), and forgets what goes beyond that. Results are wrong,
+    /// without an error. From source, `switch (id)` with 79 cases was right, and with 80 cases from
+    /// case 79 on wrong. So were 80 of `else if`, and 80 of `if (…) return`. 80 loops were right, and
+    /// 81 were not. A loop with several ends counts as often as Mesa unrolls it, up to 32 times. So
+    /// switches are searched by halves (`wide_switches`). Functions with deep
+    /// conditions become loops around switches, or the module is refused.
+    Q42 {
+        affects: [LLVMPIPE],
+        seen: Programs,
+        symptom: "More than 80 nested conditions are forgotten, and results are wrong.",
+        remedy: "Switches are searched by halves; functions with deep conditions become loops (`deep_conditions`, `wide_switches`).",
+        upstream: [],
+    }
+}
+
+pub(in crate::passes) const PASS: Pass = pass(Fault::Q42, "deep_conditions", |on| bound(on.module, on.image));
 
 /// The conditions that may be one inside the other.
 const MOST: usize = 79;

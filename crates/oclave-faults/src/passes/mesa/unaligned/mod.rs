@@ -7,12 +7,32 @@
 mod address;
 
 use self::address::Addresses;
+use crate::Fault;
 use crate::passes::error::{Error, Result, unsupported};
 use crate::passes::opaque_values::emit;
+use crate::passes::{Pass, pass};
+use crate::table::{LLVMPIPE, fault};
 use oclave_spirv::{
     Capability, Definitions, Instruction, Module, Op, Rewriter, StorageClass, Type, TypeTable,
     is_access_chain,
 };
+
+fault! {
+    /// **Q56. Mesa's rusticl 26.1.6 on llvmpipe.** Fields of packed structs are read and written at the
+    /// wrong place in local memory. In structs by value, kernels read them at the wrong place. An access
+    /// falls on the address before that its type would be aligned to. From source, `int b` at offset 1
+    /// is read at offset 0. Copies of such structs are wrong, too. Private, constant and global memory is
+    /// right. Such accesses are split (decision 128).
+    Q56 {
+        affects: [LLVMPIPE],
+        seen: Programs,
+        symptom: "Fields of packed structs are read and written at the wrong place.",
+        remedy: "Accesses are split (`unaligned`).",
+        upstream: [],
+    }
+}
+
+pub(in crate::passes) const PASS: Pass = pass(Fault::Q56, "unaligned", |on| split(on.module));
 
 /// `MemoryAccess` bits: volatile, and aligned, which says that an alignment follows.
 const VOLATILE: u32 = 1;
@@ -31,7 +51,7 @@ pub(crate) fn split(module: &Module) -> Result<Option<Module>> {
     let definitions = Definitions::new(module);
     let types = TypeTable::new(&definitions);
     let (bits, new) = (types.pointer_bytes() * 8, Rewriter::new(&definitions));
-    let mut pass = Pass { definitions: &definitions, types: &types, bits, new };
+    let mut pass = Splitter { definitions: &definitions, types: &types, bits, new };
     let mut is_changed = false;
     for instruction in module.instructions() {
         match pass.access(&instruction) {
@@ -74,7 +94,7 @@ fn unsupported_type() -> Error {
     unsupported(what.to_owned())
 }
 
-struct Pass<'a, 'm> {
+struct Splitter<'a, 'm> {
     definitions: &'a Definitions<'m>,
     types: &'a TypeTable<'m>,
     /// The width of an address.
@@ -82,7 +102,7 @@ struct Pass<'a, 'm> {
     new: Rewriter<'m>,
 }
 
-impl Pass<'_, '_> {
+impl Splitter<'_, '_> {
     /// How an instruction is split, if it must be.
     fn access(&self, instruction: &Instruction<'_>) -> Option<Access> {
         let (pointers, ty, rest) = match (instruction.op()?, instruction.operands()) {

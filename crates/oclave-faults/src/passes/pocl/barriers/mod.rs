@@ -46,21 +46,91 @@ mod idle_iterations;
 
 use std::collections::BTreeSet;
 
+use crate::table::{POCL_CPU, POCL_CPU_7, fault};
 use crate::{Fault, FaultSet};
 use oclave_spirv::analysis::calls::with_callers;
 
 use changes::Changes;
 pub(crate) use changes::innermost_loops;
 
-use crate::passes::Result;
-use crate::passes::Target;
 use crate::passes::pocl::dead_ends;
 use crate::passes::pocl::one_barrier;
+use crate::passes::{Result, Target};
 use oclave_spirv::analysis::control_flow::{Block, Flow};
 use oclave_spirv::analysis::references::{is_interpreter, kernel_entry};
 use oclave_spirv::analysis::uniformity::{self, Uniformity};
 use oclave_spirv::transform::inline;
 use oclave_spirv::{Definitions, ExecutionMode, Module, Op};
+
+fault! {
+    /// **Q13. PoCL 6.0 and 7.1 on CPUs.** PoCL adds barriers to innermost loops whose bound is the
+    /// same for a group. 6.0 does so in kernels with barriers, 7.1 in all kernels. It does so even
+    /// where work-items reach the loop at different times, and then runs the loop as often as the
+    /// first work-item needs. [`passes`](crate::passes) write such loops in another form. Beside
+    /// other barriers `POCL_WORK_GROUP_METHOD=cbs` in the environment helps, too.
+    ///
+    /// Such barriers behind conditions also make code run twice, for the first work-item of groups of
+    /// 1 × n, and on 7.1 of one. So these conditions get barriers of ours (decision 113).
+    ///
+    /// `collect` of `tests/work_items.rs` had 864 of 1024 elements wrong on 7.1, from source and
+    /// from SPIR-V. PoCL's `ImplicitLoopBarriers.cc` and `VariableUniformityAnalysis.cc` explain
+    /// it. pocl#340 says what these barriers are for. pocl#2235 mends a relative, barriers that are
+    /// added to conditions.
+    ///
+    /// **Q48. PoCL 7.1 on CPUs.** A barrier of PoCL's between a `switch` and its cases goes wrong if
+    /// there are more than two cases. Results are wrong, or the process ends. The pass for Q13 keeps
+    /// PoCL from adding it (decision 119).
+    ///
+    /// **Q49. PoCL 7.1 on CPUs.** Work-items that take different branches behind such a loop all take
+    /// the branch of the first one. This happens if the path around the loop leads past the branch.
+    /// The pass for Q13 keeps PoCL's barrier out of such loops (decision 120). Barriers of ours at nested
+    /// conditions go wrong for the same ways (850/k72 of the random kernels), so these loops get none.
+    ///
+    /// **Q47. PoCL 6.0 (LLVM 18) on CPUs.** LLVM takes loops out of loops, and makes loops of rounds that
+    /// leave a value as it is. So PoCL finds innermost loops that the module lacks. Barriers before conditions
+    /// go wrong if work-items part behind them, and the ways meet where those of the condition do. The
+    /// pass for Q13 looks at all of these on 6.0 (decision 121).
+    Q13 {
+        affects: [POCL_CPU],
+        seen: Programs,
+        symptom: "Barriers that PoCL adds to loops make the loop run as often as the first work-item needs.",
+        remedy: "Such loops get another form (`barriers`).",
+        upstream: ["pocl#340", "pocl#2235"],
+    }
+}
+
+fault! {
+    /// **Q14. PoCL 7.1 on CPUs.** Barriers under conditions go wrong in PoCL's usual method: of 168
+    /// random kernels 2 were wrong and 4 aborted the process. Continuations got these six right.
+    /// PoCL takes continuations for kernels in which an outermost loop with barriers has several
+    /// ends (`WorkitemLoops::canHandleKernel`). So such kernels get a second end.
+    ///
+    /// **Q44. PoCL 6.0 and 7.1 on CPUs.** Behind a barrier, all work-items may take the branch of the
+    /// first one. They do if several edges lead to where a way past the barrier leads. From source,
+    /// this is wrong in both: `if (a) { do { v += 3; barrier(CLK_LOCAL_MEM_FENCE); } while (v < a); if (id > 2) out[id] = v; }
+    /// if (id & 1) …`. So such kernels get the forms for Q14 and Q15 (decision 116).
+    Q14 {
+        affects: [POCL_CPU_7],
+        seen: Programs,
+        symptom: "Barriers under conditions are wrong or abort the process in the usual method.",
+        remedy: "A second exit of an outermost loop, for which PoCL uses continuations (`barriers`).",
+        upstream: [],
+    }
+}
+
+fault! {
+    /// **Q48. PoCL 7.1 on CPUs.** It adds the barriers of Q13 in all kernels. 6.0 does so only in kernels with
+    /// barriers. One between a `switch` and more than two cases makes results wrong, or ends the process
+    /// (decision 119). One in a loop that leads past a later branch makes all work-items take the branch of the first
+    /// one (Q49, decision 120).
+    Q48 {
+        affects: [POCL_CPU_7],
+        seen: Programs,
+        symptom: "The barriers of Q13 are added in kernels without barriers, too, and go wrong between a switch and its cases.",
+        remedy: "As for Q13, in all kernels (`barriers`).",
+        upstream: [],
+    }
+}
 
 /// Where the device's compiler adds barriers of its own to loops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -21,10 +21,26 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::passes::Result;
 use crate::passes::built_in_vector::BuiltInVector;
 use crate::passes::pocl::barriers::is_tangled;
+use crate::table::{POCL_CPU_6, fault};
 use oclave_spirv::analysis::control_flow::{Flow, Tree};
 use oclave_spirv::analysis::uniformity::Uniformity;
 use oclave_spirv::{BuiltIn, Definitions, Instruction, Module, Op, Rewriter, Role};
 use writer::Writer;
+
+fault! {
+    /// **Q15. PoCL 6.0 on CPUs.** It takes continuations only where `POCL_WORK_GROUP_METHOD=cbs` is
+    /// set. Barriers under conditions, and in loops with several ends, abort the process in one of
+    /// a hundred random kernels (`WorkitemLoops.cc:1274`). About as many compute wrong results.
+    /// Such kernels get one barrier in one loop (`one_barrier`, decision 91).
+    /// Reports of the same kind: pocl#1167 (open), pocl#1747, pocl#1794, pocl#1958.
+    Q15 {
+        affects: [POCL_CPU_6],
+        seen: Programs,
+        symptom: "Barriers under conditions, and in loops with several exits, abort the process or are wrong.",
+        remedy: "One barrier in one loop (`one_barrier`).",
+        upstream: ["pocl#1167", "pocl#1747", "pocl#1794", "pocl#1958"],
+    }
+}
 
 /// Scope and semantics of `barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)`.
 const WORKGROUP: u64 = 2;
