@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use oclave::command::Fold;
 use oclave::graph::{Detail, DynamicParameter, NodeType};
+use oclave::record::Session;
 use oclave::{Buffer, Command, Context, ErrorKind, Graph, Queue};
 
 use super::graph_support::{
@@ -737,6 +738,89 @@ fn cf_itp_002_kernels_of_several_programs_are_one_launch() {
         reasons.contains("two programs have a device global `oclave/tests/globals_scope.scoped_"),
         "{reasons}"
     );
+}
+
+#[test]
+fn cf_itp_003_an_inner_loop_is_one_launch_in_each_iteration() {
+    for way in ways().into_iter().filter(|way| way.strategy == oclave::graph::ReplayStrategy::Interpreter) {
+        let values = way.device(&[1_u32; 8]);
+        let calls = Arc::new(AtomicU32::new(0));
+        let called = Arc::clone(&calls);
+        let innermost = chain(&way, [advance_by(&values, 3, 1), advance_by(&values, 1, 2)]);
+        let inner = way.graph();
+        inner.repeat(500, &innermost).unwrap();
+        let inner = inner.finalizer().strategy(way.strategy).wait_for_interpreter().finalize().unwrap();
+        if inner.segments().is_empty() {
+            skip!("the interpreter has no jumps here: {:?}", inner.not_interpreted());
+        }
+        let body = way.graph();
+        body.repeat(500, &innermost).unwrap();
+        let task = Command::host_task(move || {
+            called.fetch_add(1, Ordering::Relaxed);
+        });
+        body.after_all_leaves().add(task).unwrap();
+        let graph = way.graph();
+        graph.repeat(3, &body).unwrap();
+        let finalizer = graph.finalizer().strategy(way.strategy).wait_for_interpreter();
+        let executable = finalizer.finalize().unwrap();
+        let mut expected = 1_u32;
+        for round in 1..=2 {
+            let session = Session::start();
+            submit(&way, &executable);
+            let launches = session.count("clEnqueueNDRangeKernel");
+            drop(session);
+            (0..1500).for_each(|_| expected = expected.wrapping_mul(3).wrapping_add(3));
+            assert_eq!(read(&way, &values), [expected; 8]);
+            assert_eq!(calls.load(Ordering::Relaxed), 3 * round);
+            // If its estimate is small, three; else a few more.
+            assert!((3..100).contains(&launches), "{launches} launches for 3000 nodes");
+        }
+    }
+}
+
+#[test]
+fn cf_itp_004_a_first_launch_waits_in_the_queue() {
+    for way in ways() {
+        let (values, total) = (way.device(&[0_u32; 8]), way.device(&[0_u32; 8]));
+        let (left, flag) = (way.device(&[0_u32]), way.device(&[1_u32]));
+        let body = chain(&way, [advance_by(&values, 3, 1), count_down(&left)]);
+        let graph = way.graph();
+        // The loop reads what commands before it write late.
+        add_all(
+            &graph,
+            [
+                Command::fill(&values, 1),
+                Command::fill(&left, 7),
+                Command::parallel_for(1, advance_late(&left, 1000, 3)),
+                Command::while_(&left, &body).max_iterations(10),
+                Command::parallel_for(8, combine(&values, &total, 1)),
+            ],
+        );
+        let executable = way.finalize(&graph);
+        let alone = way.graph();
+        alone.add(Command::while_(&flag, &body).max_iterations(20)).unwrap();
+        let alone = way.finalize(&alone);
+        let mut expected = 0_u32;
+        // Each alone, and one right behind the other.
+        for submissions in [1, 1, 3, 2, 1] {
+            for _ in 0..submissions {
+                way.queue.submit_graph(&executable).unwrap();
+                expected = expected.wrapping_add(advanced(1, 10));
+            }
+            way.queue.wait().unwrap();
+            assert_eq!(read(&way, &total), [expected; 8]);
+            // A loop that fails at its limit leaves the queue as it was.
+            let failed = way.queue.submit_graph(&alone).unwrap();
+            assert!(format!("{:#}", failed.wait().unwrap_err()).contains("while node 0"));
+            assert!(way.queue.wait().is_err());
+        }
+        let cancelled = way.queue.submit_graph(&alone).unwrap();
+        cancelled.cancel();
+        assert!(cancelled.wait().is_err());
+        let _ = way.queue.wait();
+        submit(&way, &executable);
+        assert_eq!(read(&way, &total), [expected.wrapping_add(advanced(1, 10)); 8]);
+    }
 }
 
 #[test]

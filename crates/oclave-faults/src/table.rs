@@ -266,4 +266,5 @@ pub const FAULTS: &[Row] = &[
     runtime::Q74,
     runtime::Q75,
     runtime::Q76,
+    pocl::vector_accesses::Q77,
 ];

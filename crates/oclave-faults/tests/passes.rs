@@ -61,6 +61,66 @@ fn devices_that_call_simple_functions_get_instructions() {
     }
 }
 
+/// `vstore3` of a vector that `vload3` loaded, both of bytes, and the same of 16 numbers of 64 bits.
+fn vector_accesses() -> Module {
+    let o = |op, operands: &[u32]| (op, operands.to_vec());
+    let mut code = vec![
+        o(Op::Capability, &[Capability::Addresses as u32]),
+        o(Op::Capability, &[Capability::Kernel as u32]),
+        o(Op::Capability, &[Capability::Linkage as u32]),
+        o(Op::Capability, &[Capability::Int8 as u32]),
+        o(Op::Capability, &[Capability::Int64 as u32]),
+        o(Op::Capability, &[Capability::Vector16 as u32]),
+        (Op::ExtInstImport, with_string(&[1], "OpenCL.std", &[])),
+        o(Op::MemoryModel, &[2, 2]),
+        (Op::Name, with_string(&[41], "store", &[])),
+        (Op::Decorate, with_string(&[20, 41], "f", &[0])),
+        o(Op::TypeVoid, &[2]),
+        o(Op::TypeInt, &[3, 8, 0]),
+        o(Op::TypeInt, &[4, 64, 0]),
+        o(Op::TypeVector, &[5, 3, 3]),
+        o(Op::TypeVector, &[6, 4, 16]),
+        o(Op::TypePointer, &[7, 5, 3]),
+        o(Op::TypePointer, &[8, 7, 4]),
+        o(Op::TypeFunction, &[9, 2, 4, 7, 8]),
+        o(Op::Function, &[2, 20, 0, 9]),
+        o(Op::FunctionParameter, &[4, 21]),
+        o(Op::FunctionParameter, &[7, 22]),
+        o(Op::FunctionParameter, &[8, 23]),
+        o(Op::Label, &[30]),
+    ];
+    for (vector, pointer, lanes, id) in [(5, 22, 3, 40), (6, 23, 16, 50)] {
+        code.push(o(Op::ExtInst, &[vector, id, 1, 171, 21, pointer, lanes]));
+        code.push(o(Op::ExtInst, &[2, id + 1, 1, 172, id, 21, pointer]));
+    }
+    code.extend([o(Op::Return, &[]), o(Op::FunctionEnd, &[])]);
+    assemble(Version::V1_2, &code)
+}
+
+#[test]
+fn vectors_are_loaded_and_stored_as_aligned_as_their_elements() {
+    let before = vector_accesses();
+    support::assert_valid("the calls", &before);
+    assert_eq!(legalize(&image(&before), &rich()).unwrap(), before.words());
+    let target = DeviceTarget { faults: Fault::Q77.into(), ..rich() };
+    let after = Module::from_words(legalize(&image(&before), &target).unwrap()).unwrap();
+    support::assert_valid("the accesses", &after);
+    assert!(!after.instructions().any(|i| i.is(Op::ExtInst)));
+    let definitions = Definitions::new(&after);
+    // What follows the address and the value.
+    let accesses = |op: Op| -> Vec<Vec<u32>> {
+        let all = after.instructions().filter(|i| i.is(op));
+        all.map(|i| i.operands()[i.operands().len() - 2..].to_vec()).collect()
+    };
+    assert_eq!([accesses(Op::Load), accesses(Op::Store)], [(); 2].map(|()| vec![vec![2, 1], vec![2, 8]]));
+    let lanes: Vec<u32> = after
+        .instructions()
+        .filter(|i| i.is(Op::IMul))
+        .map(|i| definitions.instruction(i.operand(1).unwrap()).unwrap().operands()[0])
+        .collect();
+    assert_eq!(lanes, [3, 3, 16, 16]);
+}
+
 /// A kernel with a struct by value: `{ uint, uint4[2] }`.
 fn lanes_of_an_argument() -> Module {
     let o = |op, operands: &[u32]| (op, operands.to_vec());

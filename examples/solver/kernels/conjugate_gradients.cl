@@ -9,15 +9,15 @@ size_t place(uint width)
     return (get_global_id(1) + 1) * width + 8 + 8 * get_global_id(0);
 }
 
-/// Eight values from a place that is a multiple of 8. PoCL calls a function for each `vload8`.
+/// Eight values from a place on.
 float8 at(global const float *vector, size_t i)
 {
-    return *(global const float8 *)(vector + i);
+    return vload8(0, vector + i);
 }
 
 void put(float8 values, global float *vector, size_t i)
 {
-    *(global float8 *)(vector + i) = values;
+    vstore8(values, 0, vector + i);
 }
 
 /// The sum of the products of two vectors, in an order that depends on their size alone. `count` is a multiple of 32.
@@ -40,9 +40,7 @@ float dot_of(global const float *a, global const float *b, uint count)
 kernel void multiply(global const float *p, global float *q, uint width)
 {
     size_t i = place(width);
-    float8 here = at(p, i);
-    float8 left = (float8)(p[i - 1], here.s0123, here.s456), right = (float8)(here.s123, here.s4567, p[i + 8]);
-    put(4 * here - (left + right + at(p, i - width) + at(p, i + width)), q, i);
+    put(4 * at(p, i) - (at(p, i - 1) + at(p, i + 1) + at(p, i - width) + at(p, i + width)), q, i);
 }
 
 /// One number: a · b.
@@ -51,14 +49,21 @@ kernel void dot_product(global const float *a, global const float *b, uint count
     result[0] = dot_of(a, b, count);
 }
 
-/// x += α p, r -= α q, with α = r · r / p · q.
+/// How far to go: α = r · r / p · q.
+kernel void how_far(global const float *p, global const float *q, uint count, global const float *rr,
+                    global float *alpha)
+{
+    alpha[0] = rr[0] / dot_of(p, q, count);
+}
+
+/// x += α p, r -= α q.
 kernel void descend(global float *x, global float *r, global const float *p, global const float *q,
-                    global const float *rr, global const float *pq, uint width)
+                    global const float *alpha, uint width)
 {
     size_t i = place(width);
-    float alpha = rr[0] / pq[0];
-    put(at(x, i) + alpha * at(p, i), x, i);
-    put(at(r, i) - alpha * at(q, i), r, i);
+    float far = alpha[0];
+    put(at(x, i) + far * at(p, i), x, i);
+    put(at(r, i) - far * at(q, i), r, i);
 }
 
 /// The new r · r, how much larger it is than the last one, and whether to go on.

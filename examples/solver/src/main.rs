@@ -20,7 +20,7 @@ use oclave::{Command, Context, Device, Graph, Queue, Result, UsmSlice};
 mod kernels {
     oclave::include_kernels!("solver");
 }
-use kernels::conjugate_gradients::{descend, dot_product, look, multiply, turn};
+use kernels::conjugate_gradients::{descend, dot_product, how_far, look, multiply, turn};
 use reference::Grid;
 
 mod reference;
@@ -136,7 +136,7 @@ struct Temporary {
     p: UsmSlice<f32>,
     q: UsmSlice<f32>,
     rr: UsmSlice<f32>,
-    pq: UsmSlice<f32>,
+    alpha: UsmSlice<f32>,
     beta: UsmSlice<f32>,
     go_on: UsmSlice<u32>,
 }
@@ -176,11 +176,11 @@ impl System {
     /// A step of the method.
     fn step(&self, of: &Temporary) -> [Command; 5] {
         let (width, count) = (self.grid.width() as u32, self.grid.len() as u32);
-        let Temporary { r, p, q, rr, pq, beta, go_on } = of;
+        let Temporary { r, p, q, rr, alpha, beta, go_on } = of;
         [
             Command::parallel_for(self.range(), multiply(p, q, width)).named("multiply"),
-            Command::single_task(dot_product(p, q, count, pq)),
-            Command::parallel_for(self.range(), descend(&self.x, r, p, q, rr, pq, width)),
+            Command::single_task(how_far(p, q, count, rr, alpha)),
+            Command::parallel_for(self.range(), descend(&self.x, r, p, q, alpha, width)),
             Command::single_task(look(r, count, self.enough, rr, beta, go_on, &self.steps)),
             Command::parallel_for(self.range(), turn(r, p, beta, width)),
         ]
@@ -222,7 +222,7 @@ impl Temporary {
             p: arena.alloc(grid.len())?,
             q: arena.alloc(grid.len())?,
             rr: arena.alloc(1)?,
-            pq: arena.alloc(1)?,
+            alpha: arena.alloc(1)?,
             beta: arena.alloc(1)?,
             go_on: arena.alloc(1)?,
         })

@@ -67,6 +67,14 @@ struct Work {
     session: Option<hook::Session>,
 }
 
+impl Work {
+    /// Whether the end of a graph is over: all of the graph has ended, and so has what that came after. A driver
+    /// is to tell when, where this is measured.
+    fn all_has_ended(&self) -> bool {
+        self.natives.is_empty() && self.ahead.is_empty() && !self.queue.driver().properties().profiling
+    }
+}
+
 /// Takes a command that cannot go to the driver yet. It also runs after `behind`, whether or not
 /// that succeeds.
 ///
@@ -208,6 +216,9 @@ impl DeferredCommand {
             (None, PreparedCommand::Control(control)) => {
                 let control = Arc::clone(control);
                 self.run_control(work, control);
+            }
+            (None, PreparedCommand::GraphEnd) if work.all_has_ended() => {
+                self.end_task(work, [Instant::now(); 2], Ok(()));
             }
             (None, _) if !work.prepared.try_use_held() => {
                 // A host task has access to the memory.

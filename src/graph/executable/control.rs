@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::handle::ExecutableGraph;
 use super::loops::{LoopNotes, LoopTimes};
+use super::submit::Put;
 use crate::MakeError as _;
 use crate::command::{
     CommandKind, ControlFlow, ControlKind, ControlValue, GraphCommand, GraphPart, Outside, PreparedCommand,
@@ -39,6 +40,8 @@ pub(in crate::graph) struct ControlRun {
     bodies: Vec<Ticket>,
     /// All of it as one list of tasks, in the place of the bodies.
     flow: Option<Arc<Flow>>,
+    /// Whether it comes after the first launch of the tasks.
+    is_launched: bool,
     max_iterations: u64,
     /// Whether it is to end before its next iteration.
     cancelled: Arc<AtomicBool>,
@@ -82,7 +85,7 @@ impl ExecutableGraph {
                 }
                 Some(PartOf::Control(flow)) => match self.short_flow(index)? {
                     Some(tasks) => TicketPart::Short(tasks),
-                    None => TicketPart::Control(self.control_run(index, &flow, cancelled)?),
+                    None => TicketPart::Control(Arc::new(self.control_run(index, &flow, cancelled)?)),
                 },
                 None => TicketPart::Device(match layout.options.updatable {
                     true => self.prepared().begin_submission(layout, index)?,
@@ -118,7 +121,7 @@ impl ExecutableGraph {
         index: usize,
         flow: &ControlFlow,
         cancelled: &Arc<AtomicBool>,
-    ) -> Result<Arc<ControlRun>> {
+    ) -> Result<ControlRun> {
         let layout = self.layout();
         let as_tasks = self.flow(index)?;
         let bodies = self.bodies().get(index).map(Vec::as_slice).unwrap_or_default();
@@ -140,7 +143,7 @@ impl ExecutableGraph {
         memory.sort_by_key(|memory| Arc::as_ptr(memory).addr());
         memory.dedup_by(|a, b| Arc::ptr_eq(a, b));
         let node = layout.partitions.get(index).and_then(|partition| partition.nodes.first());
-        Ok(Arc::new(ControlRun {
+        Ok(ControlRun {
             owner: self.clone(),
             node: layout.flat.origin(node.map_or(usize::MAX, |node| *node as usize)),
             name: flow.name(),
@@ -148,11 +151,12 @@ impl ExecutableGraph {
             decide,
             bodies,
             flow: as_tasks,
+            is_launched: false,
             max_iterations: flow.max_iterations,
             cancelled: Arc::clone(cancelled),
             notes: layout.options.profiling.then(LoopNotes::default),
             memory,
-        }))
+        })
     }
 }
 
@@ -178,17 +182,22 @@ impl ExecutableGraph {
         Ok(self.flow(index)?.filter(|flow| flow.is_short() && !is_measured))
     }
 
-    /// A loop or a condition as a command, for a submission that begins now.
+    /// A loop or a condition as a command, for a submission that begins now. If it `may_begin` before the
+    /// host knows that all before it has ended, there may be a command that comes first.
     pub(super) fn control_command(
         &self,
         index: usize,
         flow: &ControlFlow,
         cancelled: &Arc<AtomicBool>,
-    ) -> Result<PreparedCommand> {
-        Ok(match self.short_flow(index)? {
-            Some(tasks) => tasks.launch(),
-            None => PreparedCommand::Control(self.control_run(index, flow, cancelled)?),
-        })
+        may_begin: bool,
+    ) -> Result<(Option<PreparedCommand>, PreparedCommand)> {
+        if let Some(tasks) = self.short_flow(index)? {
+            return Ok((None, tasks.launch()));
+        }
+        let mut run = self.control_run(index, flow, cancelled)?;
+        let first = run.flow.as_ref().filter(|_| may_begin && run.notes.is_none()).map(Flow::begin_early);
+        run.is_launched = first.is_some();
+        Ok((first, PreparedCommand::Control(Arc::new(run))))
     }
 
     /// Looks whether the interpreter runs a partition that is a loop or a condition.
@@ -267,8 +276,8 @@ impl Ticket {
             (&begin, &[]),
             None,
             events,
-            |index| {
-                let part = match self.parts.get(index) {
+            |index, _| {
+                Ok(Put::one(match self.parts.get(index) {
                     Some(TicketPart::Device(Some(number))) => {
                         let graph = Arc::clone(self.graph.inner()) as Arc<dyn GraphCommand>;
                         PreparedCommand::Part(GraphPart::again(graph, index, *number))
@@ -282,8 +291,7 @@ impl Ticket {
                     }
                     Some(TicketPart::Short(tasks)) => tasks.launch(),
                     None => PreparedCommand::Empty,
-                };
-                Ok((part, None))
+                }))
             },
         )
     }
@@ -306,7 +314,7 @@ impl RunControl for ControlRun {
             Err(error) => return then(Err(self.at(error))),
         };
         let value = Vec::new();
-        let stage = Stage::Begin;
+        let stage = if self.is_launched { Stage::Tasks } else { Stage::Begin };
         let session = hook::session();
         Box::new(Machine {
             run: self,

@@ -138,7 +138,19 @@ impl ExecutableGraph {
         let waits = (begin.as_slice(), behind.as_slice());
         let given = (submitted, bound);
         let queues = |index: usize| if [first, last].contains(&Some(index)) { queue } else { lane };
-        if let Err(error) = self.put_parts(queues, waits, given, last, &cancelled, events) {
+        // The queue keeps the order of a loop's first launch, so that no thread must wait before it. All launches of the
+        // last submission must have ended.
+        let is_over = turn.as_ref().is_none_or(Event::is_behind);
+        let is_simple = is_over && !queue.is_out_of_order() && !layout.options.profiling;
+        let early = |index: usize, before: &[Event]| {
+            let waits = &layout.partitions.get(index)?.waits;
+            let comes_after_first = |wait: &u32| first == Some(*wait as usize);
+            let is_known = is_simple
+                && waits.iter().all(comes_after_first)
+                && begin.iter().chain(before.first()).all(|event| event.native_event().is_some());
+            is_known.then_some(queue)
+        };
+        if let Err(error) = self.put_parts(queues, early, waits, given, last, &cancelled, events) {
             // Its commands run after the last submission and before the next.
             if !events.is_empty() {
                 *turn = Some(submit_prepared(lane, PreparedCommand::Empty, events.iter(), &[])?);
@@ -181,6 +193,7 @@ impl ExecutableGraph {
     fn put_parts<'q>(
         &self,
         queues: impl Fn(usize) -> &'q Queue,
+        early: impl Fn(usize, &[Event]) -> Option<&'q Queue>,
         waits: (&[Event], &[&Event]),
         (submitted, bound): (&Arc<Promise>, &[(u64, Event)]),
         last: Option<usize>,
@@ -188,50 +201,82 @@ impl ExecutableGraph {
         events: &mut Vec<Event>,
     ) -> Result<()> {
         let submitted = Event::promised(Arc::clone(submitted));
-        self.put_parts_by(queues, waits, Some(&submitted), events, |index| {
-            let part = match self.part_of(index) {
+        self.put_parts_by(queues, waits, Some(&submitted), events, |index, before| {
+            Ok(Put::one(match self.part_of(index) {
                 Some(PartOf::Host(task)) => PreparedCommand::HostTask(task),
-                Some(PartOf::Control(flow)) => self.control_command(index, &flow, cancelled)?,
+                Some(PartOf::Control(flow)) => {
+                    let early = early(index, before);
+                    let (launch, command) = self.control_command(index, &flow, cancelled, early.is_some())?;
+                    return Ok(Put { launch: early.zip(launch), ..Put::one(command) });
+                }
                 Some(PartOf::External(external)) => {
                     // An event that has ended is left out.
                     let outside = Some(event_for(&external, bound)?).filter(|event| !event.is_behind());
-                    return Ok((PreparedCommand::Empty, outside.cloned()));
+                    return Ok(Put { outside: outside.cloned(), ..Put::one(PreparedCommand::Empty) });
                 }
                 None if last == Some(index) => PreparedCommand::LastPart(self.submitted_part(index)?),
                 None => PreparedCommand::Part(self.submitted_part(index)?),
-            };
-            Ok((part, None))
+            }))
         })
     }
 
-    /// Puts all parts on queues, of which `part` gives each by its number, with an event from outside
-    /// that it waits for.
+    /// Puts all parts on queues. `part` gives each by its number and the events of those before it.
     pub(super) fn put_parts_by<'q>(
         &self,
         queues: impl Fn(usize) -> &'q Queue,
         (begin, behind): (&[Event], &[&Event]),
         submitted: Option<&Event>,
         events: &mut Vec<Event>,
-        part: impl Fn(usize) -> Result<(PreparedCommand, Option<Event>)>,
+        part: impl Fn(usize, &[Event]) -> Result<Put<'q>>,
     ) -> Result<()> {
         let first = events.len();
         for (index, partition) in self.layout().partitions.iter().enumerate() {
-            let (part, outside) = part(index)?;
+            let before = events.get(first..).unwrap_or_default();
+            let Put { command, launch, outside } = part(index, before)?;
             let waits: Vec<&Event> = partition
                 .waits
                 .iter()
-                .map(|wait| events.get(first + *wait as usize).ok_or_else(|| no_partition(*wait)))
+                .map(|wait| before.get(*wait as usize).ok_or_else(|| no_partition(*wait)))
                 .collect::<Result<_>>()?;
-            let is_for_host = matches!(part, PreparedCommand::HostTask(_) | PreparedCommand::Control(_));
+            let (waits, behind) = match waits.is_empty() {
+                true => (begin.iter().collect(), behind),
+                false => (waits, [].as_slice()),
+            };
+            let is_for_host = matches!(command, PreparedCommand::HostTask(_) | PreparedCommand::Control(_));
             let submitted = submitted.filter(|_| is_for_host).into_iter().chain(&outside);
             let queue = queues(index);
-            let event = match partition.waits.is_empty() {
-                true => submit_prepared(queue, part, begin.iter().chain(submitted), behind),
-                false => submit_prepared(queue, part, waits.into_iter().chain(submitted), &[]),
-            }?;
+            let event = match launch {
+                None => submit_prepared(queue, command, waits.into_iter().chain(submitted), behind)?,
+                Some((on, launch)) => {
+                    let launched = submit_prepared(on, launch, waits.into_iter(), behind)?;
+                    match submit_prepared(queue, command, [&launched].into_iter().chain(submitted), &[]) {
+                        Ok(event) => event,
+                        Err(error) => {
+                            events.push(launched);
+                            return Err(error);
+                        }
+                    }
+                }
+            };
             events.push(event);
         }
         Ok(())
+    }
+}
+
+/// A part of a graph, as it is put on a queue.
+pub(super) struct Put<'q> {
+    command: PreparedCommand,
+    /// What it comes after, and is put on another queue before it.
+    launch: Option<(&'q Queue, PreparedCommand)>,
+    /// An event from outside that it waits for.
+    outside: Option<Event>,
+}
+
+impl Put<'_> {
+    /// A command that comes after the parts before it only.
+    pub(super) fn one(command: PreparedCommand) -> Self {
+        Self { command, launch: None, outside: None }
     }
 }
 

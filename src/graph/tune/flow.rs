@@ -108,6 +108,8 @@ struct Run {
     next: u64,
     budget_ns: u64,
     began: Instant,
+    /// Whether the launch was put on a queue before what it comes after had ended.
+    is_early: bool,
     /// Of the loops whose iterations are counted: how many there were before this submission.
     before: Vec<u64>,
 }
@@ -473,14 +475,15 @@ impl<'t> Writer<'t> {
         let group = program.flow_group(&load);
         let counted: Vec<usize> = self.counted.iter().map(|(task, _)| *task).collect();
         let before = vec![0; counted.len()];
-        let run = Run { list, program, group, next: 0, budget_ns, began: Instant::now(), before };
+        let began = Instant::now();
+        let run = Run { list, program, group, next: 0, budget_ns, began, is_early: false, before };
         let run = Arc::new(Mutex::new(run));
         let walk = Arc::clone(&run);
         let step = Step::other(
             Vec::new(),
             Box::new(move |queue, after, _| {
                 let mut run = walk.lock();
-                let Run { list, program, group, next, budget_ns, began, before } = &mut *run;
+                let Run { list, program, group, next, budget_ns, began, before, .. } = &mut *run;
                 if *next == 0 {
                     list.prepare(queue.context(), queue.device())?;
                     for (task, before) in counted.iter().zip(before) {
@@ -507,7 +510,16 @@ impl Flow {
 
     /// The next launch begins at the beginning.
     pub(in crate::graph) fn begin(&self) {
-        self.run.lock().next = 0;
+        let mut run = self.run.lock();
+        (run.next, run.is_early) = (0, false);
+    }
+
+    /// The first launch, for a queue that runs it behind what it comes after. All launches before have ended.
+    pub(in crate::graph) fn begin_early(self: &Arc<Self>) -> PreparedCommand {
+        let mut run = self.run.lock();
+        (run.next, run.is_early) = (0, true);
+        drop(run);
+        self.launch()
     }
 
     /// Whether one launch does all of it, and no loop can come to its limit: then nobody must look
@@ -548,7 +560,8 @@ impl Flow {
                 run.next = next;
                 // As far as estimates are wrong.
                 let took = run.began.elapsed().max(Duration::from_micros(1));
-                let factor = (LAUNCH.as_secs_f64() / took.as_secs_f64()).clamp(0.1, 10.0);
+                let shortest = if std::mem::take(&mut run.is_early) { 1.0 } else { 0.1 };
+                let factor = (LAUNCH.as_secs_f64() / took.as_secs_f64()).clamp(shortest, 10.0);
                 run.budget_ns = ((run.budget_ns as f64 * factor) as u64).max(1);
                 Ok(false)
             }

@@ -39,8 +39,8 @@ use pocl::barriers;
 pub use pocl::barriers::{LegalBarriers, kernels_with_tangled_barriers};
 pub use pocl::wide_arguments::vector_argument_bytes;
 use pocl::{
-    called_functions, endless_loops, fences, inverted_votes, masked_counters, volatile_loads, wide_arguments,
-    zero_lanes,
+    called_functions, endless_loops, fences, inverted_votes, masked_counters, vector_accesses,
+    volatile_loads, wide_arguments, zero_lanes,
 };
 
 use crate::{Fault, FaultSet};
@@ -151,8 +151,9 @@ impl<'a> Passes<'a> {
     /// Keeps accesses apart that the device's compiler would join.
     ///
     /// # Errors
-    /// That of the pass.
+    /// Those of the passes.
     pub fn insert_fences(&mut self, module: Module) -> Result<Module> {
+        let module = self.run(&vector_accesses::PASS, module)?;
         self.run(&fences::PASS, module)
     }
 
@@ -226,7 +227,8 @@ fn check_sorted(module: &Module) -> oclave_spirv::Result<()> {
 
 /// The passes in the order in which they run, each with its fault.
 pub fn all() -> impl Iterator<Item = (Fault, &'static str)> {
-    let early = [&fences::PASS, &endless_loops::PASS].map(|pass| (pass.fault, pass.name));
+    let early =
+        [&vector_accesses::PASS, &fences::PASS, &endless_loops::PASS].map(|pass| (pass.fault, pass.name));
     early.into_iter().chain([(Fault::Q13, BARRIERS)]).chain(LATE.iter().map(|pass| (pass.fault, pass.name)))
 }
 

@@ -8,7 +8,8 @@ use oclave::kernel::{Local, NdRange, ProgramCache};
 use oclave::memory::HostTarget;
 use oclave::{Buffer, Command, Context, Device, Event, Graph, Queue, Result};
 
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::Program;
 
@@ -35,6 +36,8 @@ pub(crate) const PROGRAMS: &[Program] = &[
     Program { name: "graph_enqueue", run: |device| graph(device, ReplayStrategy::Enqueue) },
     Program { name: "graph_command_buffer", run: |device| graph(device, ReplayStrategy::CommandBuffer) },
     Program { name: "graph_interpreter", run: |device| graph(device, ReplayStrategy::Interpreter) },
+    Program { name: "graph_loop_by_host", run: |device| graph_loop(device, ReplayStrategy::Enqueue) },
+    Program { name: "graph_loop_interpreter", run: |device| graph_loop(device, ReplayStrategy::Interpreter) },
     Program { name: "graph_update", run: graph_update },
     Program { name: "recording", run: recording },
     Program { name: "buffers_of_two_contexts", run: buffers_of_two_contexts },
@@ -220,6 +223,34 @@ fn graph(device: &Device, strategy: ReplayStrategy) -> Result<()> {
     }
     queue.wait()?;
     assert_eq!(result.to_vec()?, [18.0; 16]);
+    Ok(())
+}
+
+/// A loop with commands before it, and a host task behind it. The second submission finds that the first has ended, the
+/// third one does not.
+fn graph_loop(device: &Device, strategy: ReplayStrategy) -> Result<()> {
+    let (context, queue) = setting(device)?;
+    let [y, one, left] = [16, 1, 1].map(|len| context.alloc_device::<f32>(len));
+    let (y, one, left) = (y?, one?, left?);
+    queue.fill(&y, 0.0)?;
+    queue.fill(&one, 1.0)?;
+    let body = Graph::from_queue(&queue);
+    let added = body.add(Command::parallel_for(1, saxpy(2.0_f32, &one, &y)))?;
+    body.after(&added).add(Command::parallel_for(1, saxpy(-1.0_f32, &one, &left)))?;
+    let calls = Arc::new(AtomicUsize::new(0));
+    let called = Arc::clone(&calls);
+    let graph = Graph::from_queue(&queue);
+    graph.add(Command::fill(&left, 5.0_f32))?;
+    graph.after_all_leaves().add(Command::while_(&left, &body).max_iterations(100))?;
+    graph.after_all_leaves().add(Command::host_task(move || {
+        called.fetch_add(1, Ordering::Relaxed);
+    }))?;
+    let executable = graph.finalizer().strategy(strategy).wait_for_interpreter().finalize()?;
+    queue.submit_graph(&executable)?.wait()?;
+    queue.submit_graph(&executable)?;
+    queue.submit_graph(&executable)?;
+    queue.wait()?;
+    assert_eq!((queue.read(&y)?[0], calls.load(Ordering::Relaxed)), (30.0, 3));
     Ok(())
 }
 

@@ -8,6 +8,7 @@ pub(crate) mod fences;
 pub(crate) mod inverted_votes;
 pub(crate) mod masked_counters;
 pub(crate) mod one_barrier;
+pub(crate) mod vector_accesses;
 pub(crate) mod volatile_loads;
 pub(crate) mod wide_arguments;
 pub(crate) mod zero_lanes;
