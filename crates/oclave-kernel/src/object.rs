@@ -117,7 +117,8 @@ impl<D: Objects + ?Sized, const SIZE: usize> Object<D, SIZE> {
         }
     };
     const LETTERS: ([u8; 128], usize) = numbered(D::OBJECT, SIZE);
-    const IS_WHOLE: () = assert!(SIZE % 16 == 0 && SIZE > 0, "the size of an `Object` is a multiple of 16");
+    const IS_WHOLE: () =
+        assert!(SIZE.is_multiple_of(16) && SIZE > 0, "the size of an `Object` is a multiple of 16");
 
     /// An object with this value. A value that is larger than the memory is an error of the build.
     #[inline(always)]
