@@ -27,13 +27,13 @@ pub(crate) enum SliceParameter {
 impl SliceParameter {
     /// Whether both may be the same memory.
     pub(crate) fn may_share_with(self, other: Self) -> bool {
-        match (self, other) {
+        !matches!(
+            (self, other),
             (Self::Out { .. }, Self::Out { .. } | Self::Read | Self::Shared)
-            | (Self::Read | Self::Shared, Self::Out { .. })
-            | (Self::Read, Self::Shared)
-            | (Self::Shared, Self::Read) => false,
-            _ => true,
-        }
+                | (Self::Read | Self::Shared, Self::Out { .. })
+                | (Self::Read, Self::Shared)
+                | (Self::Shared, Self::Read)
+        )
     }
 }
 

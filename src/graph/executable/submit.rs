@@ -150,7 +150,7 @@ impl ExecutableGraph {
                 && begin.iter().chain(before.first()).all(|event| event.native_event().is_some());
             is_known.then_some(queue)
         };
-        if let Err(error) = self.put_parts(queues, early, waits, given, last, &cancelled, events) {
+        if let Err(error) = self.put_parts((queues, early), waits, given, last, &cancelled, events) {
             // Its commands run after the last submission and before the next.
             if !events.is_empty() {
                 *turn = Some(submit_prepared(lane, PreparedCommand::Empty, events.iter(), &[])?);
@@ -192,8 +192,7 @@ impl ExecutableGraph {
     /// after the graph are there then, and are found to wait for the task.
     fn put_parts<'q>(
         &self,
-        queues: impl Fn(usize) -> &'q Queue,
-        early: impl Fn(usize, &[Event]) -> Option<&'q Queue>,
+        (queues, early): (impl Fn(usize) -> &'q Queue, impl Fn(usize, &[Event]) -> Option<&'q Queue>),
         waits: (&[Event], &[&Event]),
         (submitted, bound): (&Arc<Promise>, &[(u64, Event)]),
         last: Option<usize>,
