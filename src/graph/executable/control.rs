@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::handle::ExecutableGraph;
 use super::loops::{LoopNotes, LoopTimes};
-use super::submit::Put;
+use super::put::Put;
 use crate::MakeError as _;
 use crate::command::{
     CommandKind, ControlFlow, ControlKind, ControlValue, GraphCommand, GraphPart, Outside, PreparedCommand,

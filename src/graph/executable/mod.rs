@@ -26,5 +26,6 @@ pub(super) mod names;
 mod node_events;
 pub(super) mod part;
 pub(super) mod prepared;
+mod put;
 mod submit;
 pub(super) mod versions;

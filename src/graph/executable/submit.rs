@@ -13,6 +13,7 @@ use std::sync::atomic::AtomicBool;
 
 use super::control::PartOf;
 use super::handle::ExecutableGraph;
+use super::put::Put;
 use crate::MakeError as _;
 use crate::command::{CommandKind, GraphCommand, GraphPart, Outside, PreparedCommand, submit_prepared};
 use crate::driver::queue::Properties;
@@ -260,22 +261,6 @@ impl ExecutableGraph {
             events.push(event);
         }
         Ok(())
-    }
-}
-
-/// A part of a graph, as it is put on a queue.
-pub(super) struct Put<'q> {
-    command: PreparedCommand,
-    /// What it comes after, and is put on another queue before it.
-    launch: Option<(&'q Queue, PreparedCommand)>,
-    /// An event from outside that it waits for.
-    outside: Option<Event>,
-}
-
-impl Put<'_> {
-    /// A command that comes after the parts before it only.
-    pub(super) fn one(command: PreparedCommand) -> Self {
-        Self { command, launch: None, outside: None }
     }
 }
 
