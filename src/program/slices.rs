@@ -27,13 +27,11 @@ pub(crate) enum SliceParameter {
 impl SliceParameter {
     /// Whether both may be the same memory.
     pub(crate) fn may_share_with(self, other: Self) -> bool {
-        !matches!(
-            (self, other),
-            (Self::Out { .. }, Self::Out { .. } | Self::Read | Self::Shared)
-                | (Self::Read | Self::Shared, Self::Out { .. })
-                | (Self::Read, Self::Shared)
-                | (Self::Shared, Self::Read)
-        )
+        let is_memory = |parameter| matches!(parameter, Self::Read | Self::Shared | Self::Out { .. });
+        match (self, other) {
+            (Self::Read, Self::Read) | (Self::Shared, Self::Shared) => true,
+            _ => !is_memory(self) || !is_memory(other),
+        }
     }
 }
 
@@ -50,8 +48,8 @@ pub(super) fn of(image: &LoadedImage, kernel: &KernelSignature) -> Option<Box<[S
     };
     let parameter = |(index, kind): (usize, &u8)| match SliceKind::from_byte(*kind) {
         SliceKind::Other => SliceParameter::Other,
-        SliceKind::Image => SliceParameter::Image { pixels: *kind & 0xf },
-        SliceKind::Sampler => SliceParameter::Sampler { pixels: *kind & 0xf },
+        SliceKind::Image => SliceParameter::Image { pixels: SliceKind::pixels(*kind) },
+        SliceKind::Sampler => SliceParameter::Sampler { pixels: SliceKind::pixels(*kind) },
         SliceKind::Read => SliceParameter::Read,
         SliceKind::Shared => SliceParameter::Shared,
         SliceKind::Out => SliceParameter::Out { element_bytes: element_bytes(index) },

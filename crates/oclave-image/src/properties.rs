@@ -45,8 +45,7 @@ pub const WITHOUT_FP64: &str = "oclave/without fp64";
 /// the source, a zero byte and the message.
 pub const PANICS: &str = "oclave/panics";
 
-/// Set of the parameters of kernels in Rust: kernel → one byte for each parameter, a [`SliceKind`]. For images and samplers, the
-/// lowest bits say as what the kernel takes numbers of pixels: bit 0 for `f32`, 1 for `i32`, 2 for `u32`.
+/// Set of the parameters of kernels in Rust: kernel → one byte for each parameter, as [`SliceKind::to_byte`] makes it.
 pub const SLICES: &str = "oclave/slices";
 
 /// What a parameter of a kernel in Rust is, as [`SLICES`] has it.
@@ -70,6 +69,17 @@ pub enum SliceKind {
 }
 
 impl SliceKind {
+    /// The byte of a kind. `pixels` has the types that the kernel reads or writes the pixels of an image as: bit 0 for `f32`, bit 1
+    /// for `i32`, bit 2 for `u32`. It is 0 for all but images and samplers.
+    pub fn to_byte(self, pixels: u8) -> u8 {
+        self as u8 | pixels & 0xf
+    }
+
+    /// The types of pixels in the byte of an image or a sampler: see [`to_byte`](Self::to_byte).
+    pub fn pixels(byte: u8) -> u8 {
+        byte & 0xf
+    }
+
     /// The kind of a byte.
     pub fn from_byte(byte: u8) -> Self {
         match byte & 0xf0 {

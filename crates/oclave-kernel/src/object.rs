@@ -272,7 +272,7 @@ unsafe impl<D: Objects + ?Sized, const SIZE: usize> Element for Object<D, SIZE> 
 // SAFETY: the fields have no bytes between them, as the size is a multiple of the alignment.
 unsafe impl<D: Objects + ?Sized, const SIZE: usize> Data for Object<D, SIZE> {}
 
-/// A name, and a number after it. A name that is too long stays alone.
+/// A name of at most 100 bytes, and a number after it. The rest of a longer name is left out.
 const fn numbered(name: &str, number: usize) -> ([u8; 128], usize) {
     let (mut bytes, name) = ([0; 128], name.as_bytes());
     let (mut len, mut unit) = (0, 1);

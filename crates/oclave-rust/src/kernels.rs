@@ -61,7 +61,8 @@ pub struct Parameter {
     pub kind: ParameterKind,
     /// Type of the value, or of the elements.
     pub ty: TypeDescription,
-    /// Of an image or a sampler, what the numbers of its pixels are to the kernel. Bit 0 is for `f32`, 1 for `i32`, 2 for `u32`.
+    /// The types that the kernel reads or writes the pixels of an image as: bit 0 for `f32`, bit 1 for `i32`, bit 2 for `u32`. It is
+    /// 0 for all but images and samplers.
     pub pixels: u8,
 }
 
@@ -278,18 +279,10 @@ impl TypeDescription {
 
 /// Finds the kernels of a program.
 pub(crate) fn find(program: &Program) -> Result<Vec<Kernel>> {
-    let mut kernels = Vec::new();
-    for (symbol, _) in program.functions_with(ENTRY) {
-        let name = symbol.name.strip_prefix(ENTRY).unwrap_or_default().to_owned();
-        let reader = Reader { program, module: symbol.module };
-        let kernel = reader.kernel(&name, symbol.clone()).ok_or_else(|| {
-            Error::Link(format!(
-                "the kernel `{name}` has no description that this version reads; use the version of oclave-kernel that \
-                 belongs to this oclave-build"
-            ))
-        })?;
-        kernels.push(kernel);
-    }
+    let symbols = program.functions_with(ENTRY).into_iter().map(|(symbol, _)| symbol);
+    let mut kernels = described(program, symbols, ("kernel", ENTRY), |reader, name, symbol| {
+        reader.kernel(name, symbol.clone())
+    })?;
     kernels.sort_by(|a, b| (&a.place.file, a.place.line).cmp(&(&b.place.file, b.place.line)));
     Ok(kernels)
 }
@@ -305,19 +298,28 @@ pub(crate) fn spec_constants(program: &Program) -> Result<Vec<Variable>> {
 }
 
 fn variables(program: &Program, prefix: &str) -> Result<Vec<Variable>> {
-    let mut found = Vec::new();
-    for symbol in program.globals_with(prefix) {
+    described(program, program.globals_with(prefix), ("static", prefix), |reader, name, symbol| {
+        reader.variable(name, symbol)
+    })
+}
+
+/// Reads the descriptions of symbols. `kind` is for errors; the name in the source follows `prefix`.
+fn described<T>(
+    program: &Program,
+    symbols: impl IntoIterator<Item = Symbol>,
+    (kind, prefix): (&str, &str),
+    read: impl Fn(&Reader<'_>, &str, &Symbol) -> Option<T>,
+) -> Result<Vec<T>> {
+    let one = |symbol: Symbol| {
         let name = symbol.name.strip_prefix(prefix).unwrap_or_default();
-        let reader = Reader { program, module: symbol.module };
-        let variable = reader.variable(name, &symbol).ok_or_else(|| {
+        read(&Reader { program, module: symbol.module }, name, &symbol).ok_or_else(|| {
             Error::Link(format!(
-                "the static `{name}` has no description that this version reads; use the version of oclave-kernel that \
+                "the {kind} `{name}` has no description that this version reads; use the version of oclave-kernel that \
                  belongs to this oclave-build"
             ))
-        })?;
-        found.push(variable);
-    }
-    Ok(found)
+        })
+    };
+    symbols.into_iter().map(one).collect()
 }
 
 /// A class of objects: a type whose implementation of a trait is marked.
@@ -338,19 +340,9 @@ pub(crate) struct Class {
 
 /// The classes of a program, by symbol.
 pub(crate) fn classes(program: &Program) -> Result<Vec<Class>> {
-    let mut found = Vec::new();
-    for symbol in program.globals_with(CLASS) {
-        let reader = Reader { program, module: symbol.module };
-        let class = reader.class(&symbol).ok_or_else(|| {
-            let name = symbol.name.strip_prefix(CLASS).unwrap_or_default();
-            Error::Link(format!(
-                "the class `{name}` has no description that this version reads; use the version of oclave-kernel that \
-                 belongs to this oclave-build"
-            ))
-        })?;
-        found.push(class);
-    }
-    Ok(found)
+    described(program, program.globals_with(CLASS), ("class", CLASS), |reader, _, symbol| {
+        reader.class(symbol)
+    })
 }
 
 struct Reader<'p> {

@@ -29,6 +29,7 @@ pub mod ast;
 pub mod evaluate;
 mod expressions;
 pub mod generate;
+mod lines;
 pub mod print;
 pub mod print_rust;
 mod random;

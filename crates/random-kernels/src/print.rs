@@ -1,46 +1,30 @@
 //! Kernels as OpenCL C.
 
-use std::fmt::Write;
-
 use crate::ast::{
     Binary, Compare, Count, Expr, Function, INPUT_WORDS, Kernel, MOST_ITEMS, PRIVATE_WORDS, Place, Stmt,
     Type, Unary, Until,
 };
+use crate::lines::Lines;
 
 /// The text of a kernel and of the functions that it calls.
 pub fn print(kernel: &Kernel) -> String {
-    let mut printer = Printer { text: String::new(), depth: 0, kernel };
+    let mut printer = Printer { lines: Lines::default(), kernel };
     for (number, function) in kernel.functions.iter().enumerate() {
         printer.function(number, function);
     }
     printer.kernel();
-    printer.text
+    printer.lines.text
 }
 
 struct Printer<'a> {
-    text: String,
-    depth: usize,
+    lines: Lines,
     kernel: &'a Kernel,
 }
 
 impl Printer<'_> {
-    fn line(&mut self, line: &str) {
-        let _ = writeln!(self.text, "{:width$}{line}", "", width = 4 * self.depth);
-    }
-
-    fn open(&mut self, line: &str) {
-        self.line(line);
-        self.depth += 1;
-    }
-
-    fn close(&mut self, line: &str) {
-        self.depth -= 1;
-        self.line(line);
-    }
-
     fn function(&mut self, number: usize, function: &Function) {
         let name = &self.kernel.name;
-        self.open(&format!(
+        self.lines.open(&format!(
             "static uint {name}_f{number}(global const uint *in, uint v0, uint v1, int a, int b) {{"
         ));
         for (var, ty) in function.vars.iter().enumerate().skip(2) {
@@ -48,12 +32,12 @@ impl Printer<'_> {
         }
         self.block(&function.body);
         let result = self.expr(&function.result);
-        self.line(&format!("return {result};"));
-        self.close("}");
+        self.lines.line(&format!("return {result};"));
+        self.lines.close("}");
     }
 
     fn declare(&mut self, var: usize, ty: Type) {
-        self.line(&match ty {
+        self.lines.line(&match ty {
             Type::Word => format!("uint v{var} = 0;"),
             Type::Bool => format!("bool v{var} = false;"),
             Type::Vector => format!("uint4 v{var} = (uint4)(0);"),
@@ -63,28 +47,29 @@ impl Printer<'_> {
     fn kernel(&mut self) {
         let kernel = self.kernel;
         let name = &kernel.name;
-        self.open(&format!("kernel void {name}(global uint *out, global const uint *in, int a, int b) {{"));
+        self.lines
+            .open(&format!("kernel void {name}(global uint *out, global const uint *in, int a, int b) {{"));
         for (array, width) in kernel.locals.iter().enumerate() {
-            self.line(&format!("local uint l{array}[{}];", *width as usize * MOST_ITEMS));
+            self.lines.line(&format!("local uint l{array}[{}];", *width as usize * MOST_ITEMS));
         }
         if kernel.plane {
-            self.line("uint items = (uint)(get_local_size(0) * get_local_size(1));");
-            self.line("uint lid = (uint)(get_local_id(1) * get_local_size(0) + get_local_id(0));");
-            self.line("uint total = (uint)(get_global_size(0) * get_global_size(1));");
+            self.lines.line("uint items = (uint)(get_local_size(0) * get_local_size(1));");
+            self.lines.line("uint lid = (uint)(get_local_id(1) * get_local_size(0) + get_local_id(0));");
+            self.lines.line("uint total = (uint)(get_global_size(0) * get_global_size(1));");
         } else {
-            self.line("uint items = (uint)get_local_size(0);");
-            self.line("uint lid = (uint)get_local_id(0);");
-            self.line("uint total = (uint)get_global_size(0);");
+            self.lines.line("uint items = (uint)get_local_size(0);");
+            self.lines.line("uint lid = (uint)get_local_id(0);");
+            self.lines.line("uint total = (uint)get_global_size(0);");
         }
-        self.line("uint gid = (uint)get_group_id(0) * items + lid;");
+        self.lines.line("uint gid = (uint)get_group_id(0) * items + lid;");
         for array in 0..kernel.privates {
-            self.line(&format!("uint p{array}[{PRIVATE_WORDS}] = {{0, 0, 0, 0}};"));
+            self.lines.line(&format!("uint p{array}[{PRIVATE_WORDS}] = {{0, 0, 0, 0}};"));
         }
         for (var, ty) in kernel.vars.iter().enumerate() {
             self.declare(var, *ty);
         }
         self.block(&kernel.body);
-        self.close("}");
+        self.lines.close("}");
     }
 
     fn block(&mut self, body: &[Stmt]) {
@@ -97,64 +82,63 @@ impl Printer<'_> {
         match stmt {
             Stmt::Assign(var, value) => {
                 let value = self.expr(value);
-                self.line(&format!("v{var} = {value};"));
+                self.lines.line(&format!("v{var} = {value};"));
             }
             Stmt::Advance(var, value, most) => {
                 let value = self.expr(value);
-                self.line(&format!("v{var} += {value} % {most}u + 1u;"));
+                self.lines.line(&format!("v{var} += {value} % {most}u + 1u;"));
             }
             Stmt::SetPrivate(array, index, value) => {
                 let (index, value) = (self.expr(index), self.expr(value));
-                self.line(&format!("p{array}[{index} % {PRIVATE_WORDS}u] = {value};"));
+                self.lines.line(&format!("p{array}[{index} % {PRIVATE_WORDS}u] = {value};"));
             }
             Stmt::SetOwn(array, turn, index, value) => {
                 let (place, value) = (self.own(*array, *turn, index), self.expr(value));
-                self.line(&format!("{place} = {value};"));
+                self.lines.line(&format!("{place} = {value};"));
             }
             Stmt::If(condition, then, otherwise) => {
                 let condition = self.expr(condition);
-                self.open(&format!("if ({condition}) {{"));
+                self.lines.open(&format!("if ({condition}) {{"));
                 self.block(then);
                 if !otherwise.is_empty() {
-                    self.depth -= 1;
-                    self.open("} else {");
+                    self.lines.between("} else {");
                     self.block(otherwise);
                 }
-                self.close("}");
+                self.lines.close("}");
             }
             Stmt::For { counter, count, bound, body } => self.count(*counter, *count, bound, body),
             Stmt::Until { var, limit, form, body } => {
                 let limit = self.expr(limit);
                 match form {
-                    Until::While => self.open(&format!("while (v{var} < {limit}) {{")),
+                    Until::While => self.lines.open(&format!("while (v{var} < {limit}) {{")),
                     Until::Break => {
-                        self.open("while (1) {");
-                        self.line(&format!("if (v{var} >= {limit}) break;"));
+                        self.lines.open("while (1) {");
+                        self.lines.line(&format!("if (v{var} >= {limit}) break;"));
                     }
-                    Until::DoWhile => self.open("do {"),
+                    Until::DoWhile => self.lines.open("do {"),
                 }
                 self.block(body);
-                self.close(&match form {
+                self.lines.close(&match form {
                     Until::DoWhile => format!("}} while (v{var} < {limit});"),
                     _ => "}".to_owned(),
                 });
             }
             Stmt::Switch(value, cases) => self.switch(value, cases),
-            Stmt::Break => self.line("break;"),
-            Stmt::Continue => self.line("continue;"),
+            Stmt::Break => self.lines.line("break;"),
+            Stmt::Continue => self.lines.line("continue;"),
             Stmt::Return(value) => {
                 let value = self.expr(value);
-                self.line(&format!("out[gid] = {value};"));
-                self.line("return;");
+                self.lines.line(&format!("out[gid] = {value};"));
+                self.lines.line("return;");
             }
-            Stmt::Barrier => self.line("barrier(CLK_LOCAL_MEM_FENCE);"),
+            Stmt::Barrier => self.lines.line("barrier(CLK_LOCAL_MEM_FENCE);"),
             Stmt::Accumulate(value) => {
                 let value = self.expr(value);
-                self.line(&format!("out[total + gid] = out[total + gid] * 3u + {value};"));
+                self.lines.line(&format!("out[total + gid] = out[total + gid] * 3u + {value};"));
             }
             Stmt::Atomic(value) => {
                 let value = self.expr(value);
-                self.line(&format!("atomic_add(&out[2 * total + (uint)get_group_id(0)], {value});"));
+                self.lines.line(&format!("atomic_add(&out[2 * total + (uint)get_group_id(0)], {value});"));
             }
         }
     }
@@ -163,46 +147,47 @@ impl Printer<'_> {
         let bound = format!("(int){}", self.expr(bound));
         match count {
             Count::Up => {
-                self.open(&format!("for (int i{counter} = 0; i{counter} < {bound}; i{counter}++) {{"))
+                self.lines.open(&format!("for (int i{counter} = 0; i{counter} < {bound}; i{counter}++) {{"))
             }
             Count::UpByTwo => {
-                self.open(&format!("for (int i{counter} = 0; i{counter} < {bound}; i{counter} += 2) {{"));
+                self.lines
+                    .open(&format!("for (int i{counter} = 0; i{counter} < {bound}; i{counter} += 2) {{"));
             }
-            Count::Down => {
-                self.open(&format!("for (int i{counter} = {bound} - 1; i{counter} >= 0; i{counter}--) {{"))
-            }
+            Count::Down => self
+                .lines
+                .open(&format!("for (int i{counter} = {bound} - 1; i{counter} >= 0; i{counter}--) {{")),
             Count::AtEnd => {
-                self.open("{");
-                self.line(&format!("int i{counter} = 0;"));
-                self.open("do {");
+                self.lines.open("{");
+                self.lines.line(&format!("int i{counter} = 0;"));
+                self.lines.open("do {");
             }
         }
         self.block(body);
         match count {
             Count::AtEnd => {
-                self.close(&format!("}} while (++i{counter} < {bound});"));
-                self.close("}");
+                self.lines.close(&format!("}} while (++i{counter} < {bound});"));
+                self.lines.close("}");
             }
-            _ => self.close("}"),
+            _ => self.lines.close("}"),
         }
     }
 
     fn switch(&mut self, value: &Expr, cases: &[(Vec<Stmt>, bool)]) {
         let value = self.expr(value);
-        self.open(&format!("switch ({value}) {{"));
+        self.lines.open(&format!("switch ({value}) {{"));
         for (number, (body, falls)) in cases.iter().enumerate() {
             if number + 1 == cases.len() {
-                self.open("default: {");
+                self.lines.open("default: {");
             } else {
-                self.open(&format!("case {number}: {{"));
+                self.lines.open(&format!("case {number}: {{"));
             }
             self.block(body);
             if !falls {
-                self.line("break;");
+                self.lines.line("break;");
             }
-            self.close("}");
+            self.lines.close("}");
         }
-        self.close("}");
+        self.lines.close("}");
     }
 
     fn own(&self, array: usize, turn: u32, index: &Expr) -> String {

@@ -1,11 +1,10 @@
 //! Kernels as Rust.
 
-use std::fmt::Write;
-
 use crate::ast::{
     Binary, Compare, Count, Expr, Function, INPUT_WORDS, Kernel, MOST_ITEMS, PRIVATE_WORDS, Place, Stmt,
     Type, Unary, Until,
 };
+use crate::lines::Lines;
 
 /// What a source begins with.
 pub const HEAD: &str = "#![allow(warnings, arithmetic_overflow, unconditional_panic)]
@@ -29,13 +28,13 @@ fn select(a: Vec4<u32>, b: Vec4<u32>, c: Vec4<u32>, d: Vec4<u32>) -> Vec4<u32> {
 /// The kernel has the memory of its output twice: as words, and as atomic words for the sums of groups.
 pub fn print(kernel: &Kernel) -> String {
     let mut printer =
-        Printer { text: String::new(), depth: 0, kernel, vars: &kernel.vars, around: Vec::new(), labels: 0 };
+        Printer { lines: Lines::default(), kernel, vars: &kernel.vars, around: Vec::new(), labels: 0 };
     for (number, function) in kernel.functions.iter().enumerate() {
         printer.function(number, function);
     }
     printer.vars = &kernel.vars;
     printer.kernel();
-    printer.text
+    printer.lines.text
 }
 
 /// What `break` and `continue` leave.
@@ -49,8 +48,7 @@ enum Around {
 }
 
 struct Printer<'a> {
-    text: String,
-    depth: usize,
+    lines: Lines,
     kernel: &'a Kernel,
     /// The variables of the function that is printed.
     vars: &'a [Type],
@@ -59,20 +57,6 @@ struct Printer<'a> {
 }
 
 impl<'a> Printer<'a> {
-    fn line(&mut self, line: &str) {
-        let _ = writeln!(self.text, "{:width$}{line}", "", width = 4 * self.depth);
-    }
-
-    fn open(&mut self, line: &str) {
-        self.line(line);
-        self.depth += 1;
-    }
-
-    fn close(&mut self, line: &str) {
-        self.depth -= 1;
-        self.line(line);
-    }
-
     fn label(&mut self) -> usize {
         self.labels += 1;
         self.labels
@@ -83,9 +67,9 @@ impl<'a> Printer<'a> {
         self.vars = &function.vars;
         // Every second one stays a function.
         if number % 2 == 1 {
-            self.line("#[inline(never)]");
+            self.lines.line("#[inline(never)]");
         }
-        self.open(&format!(
+        self.lines.open(&format!(
             "fn {name}_f{number}(input: &[u32], mut v0: u32, mut v1: u32, a: i32, b: i32) -> u32 {{"
         ));
         for (var, ty) in function.vars.iter().enumerate().skip(2) {
@@ -93,12 +77,12 @@ impl<'a> Printer<'a> {
         }
         self.block(&function.body);
         let result = self.expr(&function.result);
-        self.line(&result);
-        self.close("}");
+        self.lines.line(&result);
+        self.lines.close("}");
     }
 
     fn declare(&mut self, var: usize, ty: Type) {
-        self.line(&match ty {
+        self.lines.line(&match ty {
             Type::Word => format!("let mut v{var} = 0_u32;"),
             Type::Bool => format!("let mut v{var} = false;"),
             Type::Vector => format!("let mut v{var} = Vec4::splat(0_u32);"),
@@ -107,28 +91,28 @@ impl<'a> Printer<'a> {
 
     fn kernel(&mut self) {
         let kernel = self.kernel;
-        self.line("#[kernel]");
-        self.open(&format!(
+        self.lines.line("#[kernel]");
+        self.lines.open(&format!(
             "pub fn {}(item: Item<2>, out: Global<u32>, sums: &[AtomicU32], input: &[u32], a: i32, b: i32) {{",
             kernel.name
         ));
         for (array, width) in kernel.locals.iter().enumerate() {
             let words = *width as usize * MOST_ITEMS;
-            self.line(&format!("let l{array} = item.local_array::<u32, {words}>();"));
+            self.lines.line(&format!("let l{array} = item.local_array::<u32, {words}>();"));
         }
-        self.line("let items = (item.local_size()[0] * item.local_size()[1]) as u32;");
-        self.line("let lid = (item.local_id()[1] * item.local_size()[0] + item.local_id()[0]) as u32;");
-        self.line("let total = (item.global_size()[0] * item.global_size()[1]) as u32;");
-        self.line("let group = item.group_id()[0] as u32;");
-        self.line("let gid = group.wrapping_mul(items).wrapping_add(lid);");
+        self.lines.line("let items = (item.local_size()[0] * item.local_size()[1]) as u32;");
+        self.lines.line("let lid = (item.local_id()[1] * item.local_size()[0] + item.local_id()[0]) as u32;");
+        self.lines.line("let total = (item.global_size()[0] * item.global_size()[1]) as u32;");
+        self.lines.line("let group = item.group_id()[0] as u32;");
+        self.lines.line("let gid = group.wrapping_mul(items).wrapping_add(lid);");
         for array in 0..kernel.privates {
-            self.line(&format!("let mut p{array} = [0_u32; {PRIVATE_WORDS}];"));
+            self.lines.line(&format!("let mut p{array} = [0_u32; {PRIVATE_WORDS}];"));
         }
         for (var, ty) in kernel.vars.iter().enumerate() {
             self.declare(var, *ty);
         }
         self.block(&kernel.body);
-        self.close("}");
+        self.lines.close("}");
     }
 
     fn block(&mut self, body: &[Stmt]) {
@@ -141,30 +125,29 @@ impl<'a> Printer<'a> {
         match stmt {
             Stmt::Assign(var, value) => {
                 let value = self.expr(value);
-                self.line(&format!("v{var} = {value};"));
+                self.lines.line(&format!("v{var} = {value};"));
             }
             Stmt::Advance(var, value, most) => {
                 let value = self.expr(value);
-                self.line(&format!("v{var} = v{var}.wrapping_add({value} % {most} + 1);"));
+                self.lines.line(&format!("v{var} = v{var}.wrapping_add({value} % {most} + 1);"));
             }
             Stmt::SetPrivate(array, index, value) => {
                 let (index, value) = (self.expr(index), self.expr(value));
-                self.line(&format!("p{array}[({index} % {PRIVATE_WORDS}) as usize] = {value};"));
+                self.lines.line(&format!("p{array}[({index} % {PRIVATE_WORDS}) as usize] = {value};"));
             }
             Stmt::SetOwn(array, turn, index, value) => {
                 let (place, value) = (self.own(*array, *turn, index), self.expr(value));
-                self.line(&format!("l{array}.set({place}, {value});"));
+                self.lines.line(&format!("l{array}.set({place}, {value});"));
             }
             Stmt::If(condition, then, otherwise) => {
                 let condition = self.expr(condition);
-                self.open(&format!("if {condition} {{"));
+                self.lines.open(&format!("if {condition} {{"));
                 self.block(then);
                 if !otherwise.is_empty() {
-                    self.depth -= 1;
-                    self.open("} else {");
+                    self.lines.between("} else {");
                     self.block(otherwise);
                 }
-                self.close("}");
+                self.lines.close("}");
             }
             Stmt::For { counter, count, bound, body } => self.count(*counter, *count, bound, body),
             Stmt::Until { var, limit, form, body } => {
@@ -183,7 +166,7 @@ impl<'a> Printer<'a> {
                     Around::Loop(label) | Around::Tested(label) => format!("break 'loop{label};"),
                     Around::Switch(label) => format!("break 'switch{label};"),
                 });
-                self.line(&line.unwrap_or_default());
+                self.lines.line(&line.unwrap_or_default());
             }
             Stmt::Continue => {
                 let line = self.around.iter().rev().find_map(|around| match around {
@@ -191,22 +174,23 @@ impl<'a> Printer<'a> {
                     Around::Tested(label) => Some(format!("break 'round{label};")),
                     Around::Switch(_) => None,
                 });
-                self.line(&line.unwrap_or_default());
+                self.lines.line(&line.unwrap_or_default());
             }
             Stmt::Return(value) => {
                 let value = self.expr(value);
-                self.line(&format!("out.set(gid as usize, {value});"));
-                self.line("return;");
+                self.lines.line(&format!("out.set(gid as usize, {value});"));
+                self.lines.line("return;");
             }
-            Stmt::Barrier => self.line("item.local_barrier();"),
+            Stmt::Barrier => self.lines.line("item.local_barrier();"),
             Stmt::Accumulate(value) => {
                 let value = self.expr(value);
                 let at = "(total + gid) as usize";
-                self.line(&format!("out.set({at}, out.get({at}).wrapping_mul(3).wrapping_add({value}));"));
+                self.lines
+                    .line(&format!("out.set({at}, out.get({at}).wrapping_mul(3).wrapping_add({value}));"));
             }
             Stmt::Atomic(value) => {
                 let value = self.expr(value);
-                self.line(&format!(
+                self.lines.line(&format!(
                     "sums[(2 * total + group) as usize].fetch_add({value}, Ordering::Relaxed);"
                 ));
             }
@@ -216,25 +200,25 @@ impl<'a> Printer<'a> {
     /// A loop that tests before each round.
     fn looped(&mut self, head: &str, first: Option<&str>, body: &[Stmt]) {
         let label = self.label();
-        self.open(&format!("'loop{label}: {head} {{"));
-        first.into_iter().for_each(|line| self.line(line));
+        self.lines.open(&format!("'loop{label}: {head} {{"));
+        first.into_iter().for_each(|line| self.lines.line(line));
         self.around.push(Around::Loop(label));
         self.block(body);
         self.around.pop();
-        self.close("}");
+        self.lines.close("}");
     }
 
     /// A loop that tests after each round.
     fn tested(&mut self, body: &[Stmt], test: &str) {
         let label = self.label();
-        self.open(&format!("'loop{label}: loop {{"));
-        self.open(&format!("'round{label}: {{"));
+        self.lines.open(&format!("'loop{label}: loop {{"));
+        self.lines.open(&format!("'round{label}: {{"));
         self.around.push(Around::Tested(label));
         self.block(body);
         self.around.pop();
-        self.close("}");
-        self.line(test);
-        self.close("}");
+        self.lines.close("}");
+        self.lines.line(test);
+        self.lines.close("}");
     }
 
     fn count(&mut self, counter: usize, count: Count, bound: &Expr, body: &[Stmt]) {
@@ -244,10 +228,10 @@ impl<'a> Printer<'a> {
             Count::UpByTwo => self.looped(&format!("for i{counter} in (0..{bound}).step_by(2)"), None, body),
             Count::Down => self.looped(&format!("for i{counter} in (0..{bound}).rev()"), None, body),
             Count::AtEnd => {
-                self.open("{");
-                self.line(&format!("let mut i{counter} = 0_i32;"));
+                self.lines.open("{");
+                self.lines.line(&format!("let mut i{counter} = 0_i32;"));
                 self.tested(body, &format!("i{counter} += 1; if i{counter} >= {bound} {{ break; }}"));
-                self.close("}");
+                self.lines.close("}");
             }
         }
     }
@@ -255,35 +239,35 @@ impl<'a> Printer<'a> {
     fn switch(&mut self, value: &Expr, cases: &[(Vec<Stmt>, bool)]) {
         let label = self.label();
         let value = self.expr(value);
-        self.open(&format!("'switch{label}: {{"));
+        self.lines.open(&format!("'switch{label}: {{"));
         self.around.push(Around::Switch(label));
         let last = cases.len() - 1;
         if cases.iter().any(|(_, falls)| *falls) {
-            self.line(&format!("let case = {value};"));
+            self.lines.line(&format!("let case = {value};"));
             for (number, (body, falls)) in cases.iter().enumerate() {
                 if number == last {
-                    self.open("{");
+                    self.lines.open("{");
                 } else {
-                    self.open(&format!("if case <= {number} {{"));
+                    self.lines.open(&format!("if case <= {number} {{"));
                 }
                 self.block(body);
                 if !falls {
-                    self.line(&format!("break 'switch{label};"));
+                    self.lines.line(&format!("break 'switch{label};"));
                 }
-                self.close("}");
+                self.lines.close("}");
             }
         } else {
-            self.open(&format!("match {value} {{"));
+            self.lines.open(&format!("match {value} {{"));
             for (number, (body, _)) in cases.iter().enumerate() {
                 let case = if number == last { "_".to_owned() } else { number.to_string() };
-                self.open(&format!("{case} => {{"));
+                self.lines.open(&format!("{case} => {{"));
                 self.block(body);
-                self.close("}");
+                self.lines.close("}");
             }
-            self.close("}");
+            self.lines.close("}");
         }
         self.around.pop();
-        self.close("}");
+        self.lines.close("}");
     }
 
     /// The place in a local array that is the work-item's own now.

@@ -19,7 +19,7 @@ use crate::memory::buffer::Requirement;
 use crate::memory::{AsyncSource, HostTarget, TaskAccess};
 use crate::range::{LaunchRange, NdRange, Range};
 
-/// The work of a queue or of a node of a graph: a kernel, a copy, a task on the host, with what it
+/// A kernel, a copy or a task on the host: the work of a queue, or of a node of a graph, with what it
 /// waits for.
 ///
 /// Describing a command makes no OpenCL call and cannot fail: what does not fit is an error where

@@ -65,8 +65,8 @@ mod sealed {
     pub trait Graph {}
 }
 
-/// An input of a graph that a submission binds an event to: an [`ExternalEvent`], or an [`Event`] from outside that
-/// commands of the graph were recorded to wait for.
+/// An input that a submission binds to an event. It is an [`ExternalEvent`], or an [`Event`] from outside that recorded
+/// commands wait for.
 pub trait OutsideSource: sealed::Sealed {}
 
 impl OutsideSource for ExternalEvent {}

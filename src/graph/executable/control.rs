@@ -195,7 +195,10 @@ impl ExecutableGraph {
             return Ok((None, tasks.launch()));
         }
         let mut run = self.control_run(index, flow, cancelled)?;
-        let first = run.flow.as_ref().filter(|_| may_begin && run.notes.is_none()).map(Flow::begin_early);
+        let first = run.flow.as_ref().filter(|_| may_begin && run.notes.is_none()).map(|flow| {
+            flow.begin(true);
+            flow.launch()
+        });
         run.is_launched = first.is_some();
         Ok((first, PreparedCommand::Control(Arc::new(run))))
     }
@@ -512,7 +515,7 @@ impl Machine {
                     return Ok(Next::Done);
                 }
             }
-            _ => flow.begin(),
+            _ => flow.begin(false),
         }
         self.stage = Stage::Tasks;
         let launched = submit_prepared(&self.lane, flow.launch(), std::iter::empty(), &[])?;

@@ -108,7 +108,7 @@ struct Run {
     next: u64,
     budget_ns: u64,
     began: Instant,
-    /// Whether the launch was put on a queue before what it comes after had ended.
+    /// Whether the launch was enqueued before the commands that it depends on had ended.
     is_early: bool,
     /// Of the loops whose iterations are counted: how many there were before this submission.
     before: Vec<u64>,
@@ -508,18 +508,11 @@ impl Flow {
         &self.memory
     }
 
-    /// The next launch begins at the beginning.
-    pub(in crate::graph) fn begin(&self) {
+    /// Lets the next launch begin with the first task. All launches before have ended. `is_early`: the launch is enqueued before the
+    /// commands that it depends on have ended.
+    pub(in crate::graph) fn begin(&self, is_early: bool) {
         let mut run = self.run.lock();
-        (run.next, run.is_early) = (0, false);
-    }
-
-    /// The first launch, for a queue that runs it behind what it comes after. All launches before have ended.
-    pub(in crate::graph) fn begin_early(self: &Arc<Self>) -> PreparedCommand {
-        let mut run = self.run.lock();
-        (run.next, run.is_early) = (0, true);
-        drop(run);
-        self.launch()
+        (run.next, run.is_early) = (0, is_early);
     }
 
     /// Whether one launch does all of it, and no loop can come to its limit: then nobody must look

@@ -125,7 +125,7 @@ impl Compiled {
     pub(crate) fn describe(&self, image: &mut DeviceImage) {
         for kernel in &self.kernels {
             if image.kernel(&kernel.name).is_some() {
-                let kind = |of: &Parameter| slice_kind(of.kind) as u8 | of.pixels & 0xf;
+                let kind = |of: &Parameter| slice_kind(of.kind).to_byte(of.pixels);
                 let kinds = kernel.parameters.iter().map(kind).collect();
                 image.properties.insert(SLICES, &kernel.name, PropertyValue::Bytes(kinds));
             }

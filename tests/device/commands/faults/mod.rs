@@ -1,12 +1,12 @@
 //! Every OpenCL call of representative programs fails once, on the selected device.
 //!
 //! No failure causes a panic, a hang or wrong data. Objects are left only if the failed call
-//! explains it. The error names the call. `cargo test` fails the first calls of a quarter of the
-//! names, once and from then on. `ci/sweep faults` fails every call (`OCLAVE_SWEEP=all`).
-//! `OCLAVE_SWEEP_PROGRAM` and `OCLAVE_SWEEP_CALL` select programs and calls by a part of their
-//! names.
+//! explains it. The error names the call.
+//!
+//! `cargo test` fails the first calls of a quarter of the names, once and from then on. `ci/sweep faults` sets
+//! `OCLAVE_SWEEP=all`, which fails every call. `OCLAVE_SWEEP_PROGRAM` selects programs by a part of their names, and
+//! `OCLAVE_SWEEP_CALL` selects calls.
 
-use crate::common;
 mod programs;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-use crate::common::{name_of, process_of};
+use crate::common::{name_of, process_of, settle, settle_within};
 use oclave::device::DeviceKind;
 use oclave::record::Session;
 use oclave::{Device, ErrorKind};
@@ -128,7 +128,7 @@ fn sweep(device: &Device, program: &Program, all: bool) -> Figures {
     let counts = {
         let session = Session::start();
         (program.run)(device).unwrap();
-        common::settle(&session);
+        settle(&session);
         assert!(session.live().is_empty(), "{} leaves {:?}", program.name, session.live());
         session.counts()
     };
@@ -179,7 +179,7 @@ fn fail_once(
     let outcome = (program.run)(device);
     // What stays because of the fault itself is not waited for.
     let limit = if may_leave(call) { Duration::from_millis(100) } else { Duration::from_secs(10) };
-    common::settle_within(&session, limit);
+    settle_within(&session, limit);
     if session.injected() == 0 {
         figures.not_reached += 1;
         return outcome.map_err(|error| format!("fails without the fault: {error:#}"));

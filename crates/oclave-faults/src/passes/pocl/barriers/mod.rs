@@ -77,15 +77,6 @@ fault! {
     /// it. pocl#340 says what these barriers are for. pocl#2235 mends a relative, barriers that are
     /// added to conditions.
     ///
-    /// **Q48. PoCL 7.1 on CPUs.** A barrier of PoCL's between a `switch` and its cases goes wrong if
-    /// there are more than two cases. Results are wrong, or the process ends. The pass for Q13 keeps
-    /// PoCL from adding it (decision 119).
-    ///
-    /// **Q49. PoCL 7.1 on CPUs.** Work-items that take different branches behind such a loop all take
-    /// the branch of the first one. This happens if the path around the loop leads past the branch.
-    /// The pass for Q13 keeps PoCL's barrier out of such loops (decision 120). Barriers of ours at nested
-    /// conditions go wrong for the same ways (850/k72 of the random kernels), so these loops get none.
-    ///
     /// **Q47. PoCL 6.0 (LLVM 18) on CPUs.** LLVM takes loops out of loops, and makes loops of rounds that
     /// leave a value as it is. So PoCL finds innermost loops that the module lacks. Barriers before conditions
     /// go wrong if work-items part behind them, and the ways meet where those of the condition do. The
@@ -121,8 +112,12 @@ fault! {
 fault! {
     /// **Q48. PoCL 7.1 on CPUs.** It adds the barriers of Q13 in all kernels. 6.0 does so only in kernels with
     /// barriers. One between a `switch` and more than two cases makes results wrong, or ends the process
-    /// (decision 119). One in a loop that leads past a later branch makes all work-items take the branch of the first
-    /// one (Q49, decision 120).
+    /// (decision 119).
+    ///
+    /// **Q49. PoCL 7.1 on CPUs.** Work-items that take different branches after such a loop all take the branch of the
+    /// first one. This happens if the path around the loop leads past the branch. The pass for Q13 keeps PoCL's barrier
+    /// out of such loops (decision 120). Our own barriers at nested conditions go wrong on the same paths (850/k72 of the
+    /// random kernels), so these loops get none.
     Q48 {
         affects: [POCL_CPU_7],
         seen: Programs,
