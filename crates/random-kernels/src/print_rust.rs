@@ -222,10 +222,19 @@ impl<'a> Printer<'a> {
     }
 
     fn count(&mut self, counter: usize, count: Count, bound: &Expr, body: &[Stmt]) {
+        // A loop in C tests its bound before each iteration, and a range in Rust has one bound for all.
+        let is_fixed = matches!(bound, Expr::Const(_) | Expr::Param(_) | Expr::Counter(_));
         let bound = format!("({} as i32)", self.expr(bound));
+        let (last, test) = if is_fixed {
+            (bound.as_str(), None)
+        } else {
+            ("", Some(format!("if i{counter} >= {bound} {{ break; }}")))
+        };
         match count {
-            Count::Up => self.looped(&format!("for i{counter} in 0..{bound}"), None, body),
-            Count::UpByTwo => self.looped(&format!("for i{counter} in (0..{bound}).step_by(2)"), None, body),
+            Count::Up => self.looped(&format!("for i{counter} in 0_i32..{last}"), test.as_deref(), body),
+            Count::UpByTwo => {
+                self.looped(&format!("for i{counter} in (0_i32..{last}).step_by(2)"), test.as_deref(), body);
+            }
             Count::Down => self.looped(&format!("for i{counter} in (0..{bound}).rev()"), None, body),
             Count::AtEnd => {
                 self.lines.open("{");
