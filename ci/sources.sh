@@ -2,7 +2,8 @@
 # Shared by ci/sources and ci/real: fetches packages with OpenCL C from elsewhere. Sourced after lib.sh, never run.
 
 # shellcheck disable=SC2034 # read by the scripts that source this file
-HOME_OF_SOURCES=$OCLAVE_HOME/sources
+# Its number rises when they are unpacked in another way.
+HOME_OF_SOURCES=$OCLAVE_HOME/sources-2
 
 # fetch PROJECT KIND PACKAGE: unpacks it to a folder of its name. The kinds are Debian's packages (deb) and PyPI's (pip). With
 # -strings behind it, the OpenCL C is in the literals of its libraries.
@@ -33,14 +34,22 @@ fetch() {
     touch "$folder/.done"
 }
 
-# literals FOLDER: writes the string literals in its binaries that look like OpenCL C to FOLDER/literals.
+# literals FOLDER: writes the string literals in its binaries that look like OpenCL C to FOLDER/literals. A file is named by the first
+# function behind the first "kernel" of its literal, as other builds of a library have other literals before it.
 literals() {
     local file
     mkdir "$1/literals"
     while IFS= read -r -d '' file; do
         strings -w -e S -n 60 -s $'\x01' "$file" | LC_ALL=C awk -v RS='\x01' -v out="$1/literals/$(basename "$file")" '
             /#define|kernel|inline|INLINE/ && /[;#]/ && /\n|;.*;/ {
-                file = sprintf("%s.%04d.cl", out, NR)
+                name = "part"
+                start = match($0, /kernel/)
+                if (start && match(substr($0, start), /void[ \t\n]+[A-Za-z_0-9]+/)) {
+                    name = substr($0, start + RSTART - 1, RLENGTH)
+                    sub(/^void[ \t\n]+/, "", name)
+                }
+                seen[name]++
+                file = sprintf("%s.%s%s.cl", out, name, seen[name] > 1 ? "." seen[name] : "")
                 print > file
                 close(file)
             }'

@@ -5,10 +5,10 @@
 preludes() {
     local types copies body
     types=$(grep -l 'define INLINE_FUNC' "$1"/literals/*.cl | head -n 1)
-    copies=$(grep -l 'GlobalToLocalA(' "$1"/literals/*.cl | head -n 1)
-    body=$(grep -l 'XgemmBody(' "$1"/literals/*.cl | head -n 1)
+    copies=$(grep -l 'void GlobalToLocalA(' "$1"/literals/*.cl | head -n 1)
+    body=$(grep -l 'void XgemmBody(' "$1"/literals/*.cl | head -n 1)
     printf '%s\n' "$types" "$types $copies" "$types $copies $body"
 }
 
 # arguments PROJECT SOURCE WORK: single precision, and all routines that have kernels of their own.
-arguments() { printf '%s\n' -DPRECISION=32 -DROUTINE_GEMMBATCHED -DROUTINE_GEMMSTRIDEDBATCHED -DROUTINE_INVERT -DROUTINE_TRSV; }
+arguments() { printf '%s\n' -DPRECISION=32 -DROUTINE_GEMMBATCHED -DROUTINE_GEMMSTRIDEDBATCHED -DROUTINE_INVERT -DROUTINE_TRSV -DROUTINE_CONVGEMM; }

@@ -553,7 +553,7 @@ fn of_real_programs(all: &mut Chosen<'_>) {
         all,
         real,
         "clblast_gemm",
-        "clblast/literals+libclblast.so.1.5.3.2021.cl",
+        "clblast/literals+libclblast.so.1.5.3.XgemmUpper.cl",
         &[0, 1, 2],
         vec![floats(60, 256 * 256), floats(61, 256 * 256), zeros(256 * 256)],
         vec![launch(
@@ -577,7 +577,7 @@ fn of_real_programs(all: &mut Chosen<'_>) {
         all,
         real,
         "clblast_dot",
-        "clblast/literals+libclblast.so.1.5.3.2010.cl",
+        "clblast/literals+libclblast.so.1.5.3.Xdot.cl",
         &[0, 1, 2],
         vec![floats(62, 1 << 21), floats(63, 1 << 21), zeros(1024)],
         vec![launch(
@@ -625,7 +625,7 @@ fn of_real_programs(all: &mut Chosen<'_>) {
         all,
         real,
         "gegl_nearest_neighbours",
-        "gegl/literals+gegl-common-x86_64-v2.so.0144.cl",
+        "gegl/literals+gegl-common-x86_64-v2.so.snn_mean.cl",
         &[0, 1],
         pixels(264),
         vec![launch(
@@ -638,7 +638,7 @@ fn of_real_programs(all: &mut Chosen<'_>) {
         all,
         real,
         "gegl_noise_reduction",
-        "gegl/literals+gegl-common-x86_64-v2.so.0119.cl",
+        "gegl/literals+gegl-common-x86_64-v2.so.noise_reduction_cl.cl",
         &[0, 1],
         pixels(258),
         vec![launch(
