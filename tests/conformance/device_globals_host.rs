@@ -216,11 +216,12 @@ fn dg_scp_010_a_size_that_is_not_the_modules_is_refused() {
 /// Shared variables live as long as the context, image-scope ones as long as the bundle.
 #[test]
 fn dg_lnk_003_loaded_and_unloaded_many_times() {
+    let is_masked = std::env::var_os("OCLAVE_MASK").is_some();
     for (number, queue) in queues(&DEVICE_GLOBAL_MASKS).into_iter().enumerate() {
         let session = oclave::record::Session::start();
         let mut first = None;
         // What is live is compared in each round, so that a leak shows at once.
-        for round in 0..if number == 0 { 1000 } else { 50 } {
+        for round in 0..if number == 0 && !is_masked { 1000 } else { 50 } {
             let bundle = crate::common::load::image(queue.context(), SCOPE_IMAGE).unwrap();
             let scoped = bundle.device_global("scoped").unwrap().slice::<i32>(..).unwrap();
             assert_eq!(queue.read(&scoped).unwrap(), [17], "round {round}");
