@@ -1,10 +1,13 @@
-//! Names of functions for messages, from symbols of rustc's `v0` mangling.
+//! Names of functions for messages, from symbols of rustc's manglings: `v0`, and `legacy` in `core` of older versions.
 
 /// The path in a symbol: `core::str::converts::from_utf8`. The symbol itself where it has another
 /// mangling. Generic arguments and the numbers of crates are left out.
 pub(crate) fn path(symbol: &str) -> String {
-    let Some(rest) = symbol.strip_prefix("_R") else { return symbol.to_owned() };
-    let names = identifiers(rest);
+    let names = match (symbol.strip_prefix("_R"), symbol.strip_prefix("_ZN")) {
+        (Some(rest), _) => identifiers(rest),
+        (_, Some(rest)) => legacy_identifiers(rest),
+        _ => Vec::new(),
+    };
     if names.is_empty() { symbol.to_owned() } else { names.join("::") }
 }
 
@@ -40,6 +43,24 @@ fn identifiers(mut rest: &str) -> Vec<&str> {
     names
 }
 
+/// The identifiers of a symbol of the legacy mangling, without the hash that it ends with.
+fn legacy_identifiers(mut rest: &str) -> Vec<&str> {
+    let mut names = Vec::new();
+    while let Some(digits) = rest.find(|c: char| !c.is_ascii_digit()).filter(|digits| *digits > 0) {
+        let (length, tail) = rest.split_at(digits);
+        let Some((name, tail)) = length.parse().ok().and_then(|length| tail.split_at_checked(length)) else {
+            break;
+        };
+        // `_$LT$impl$u20$…` is a type.
+        if !name.contains('$') {
+            names.push(name);
+        }
+        rest = tail;
+    }
+    names.pop();
+    names
+}
+
 #[cfg(test)]
 mod tests {
     use super::path;
@@ -54,6 +75,14 @@ mod tests {
             path("_RNvNtNtCsgEmfK2I1SDS_4core3str8converts9from_utf8"),
             "core::str::converts::from_utf8"
         );
+        assert_eq!(path("_ZN4core6option13unwrap_failed17h62317944fa5dc382E"), "core::option::unwrap_failed");
+        assert_eq!(
+            path(
+                "_ZN4core5slice29_$LT$impl$u20$$u5b$T$u5d$$GT$15copy_from_slice17len_mismatch_fail17hcb07c599de0a38a3E"
+            ),
+            "core::slice::copy_from_slice::len_mismatch_fail"
+        );
         assert_eq!(path("sinf"), "sinf");
+        assert_eq!(path("_ZN99999999999999999999x"), "_ZN99999999999999999999x");
     }
 }

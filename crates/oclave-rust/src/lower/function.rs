@@ -145,9 +145,13 @@ impl<'a, 'p> Lower<'a, 'p> {
             let Some(block) = function.blocks.get(index.0 as usize) else { continue };
             let label = self.label(index);
             self.begin(label);
+            let message = begin_of_message(&block.instructions);
             for (position, instruction) in block.instructions.iter().enumerate() {
                 let done = if is_diverging(&block.instructions, position) {
-                    self.panic(instruction)
+                    self.panic(&block.instructions, position)
+                } else if position >= message && self.is_private_store(instruction) {
+                    // Nothing reads it. The values may be such that no device has, as tables of references.
+                    Ok(())
                 } else {
                     self.instruction(instruction, (index, position))
                 };
@@ -394,10 +398,19 @@ impl<'a, 'p> Lower<'a, 'p> {
         note
     }
 
+    /// Whether an instruction stores in private memory.
+    fn is_private_store(&self, instruction: &Instruction) -> bool {
+        matches!(&instruction.kind, Kind::Store { pointer, .. } if self.storage(pointer) == Storage::Function)
+    }
+
     /// A call that never returns.
-    fn panic(&mut self, instruction: &Instruction) -> Lowering<()> {
-        let places = self.output.program.places(self.copy.symbol.module, instruction);
-        let site = panics::site(self.output.program, &self.copy.symbol, &instruction.kind, &places);
+    fn panic(&mut self, instructions: &[Instruction], position: usize) -> Lowering<()> {
+        let Some((before, [call, ..])) = instructions.split_at_checked(position) else { return Ok(()) };
+        let message = before.get(begin_of_message(instructions)..).unwrap_or_default();
+        let stores: Vec<&Instruction> = message.iter().filter(|store| self.is_private_store(store)).collect();
+        let program = self.output.program;
+        let places = program.places(self.copy.symbol.module, call);
+        let site = panics::site(program, &self.copy.symbol, &call.kind, &stores, &places);
         self.panic_at(site)
     }
 
@@ -1216,4 +1229,26 @@ fn order(function: &Function) -> Vec<BlockIndex> {
     }
     order.reverse();
     order
+}
+
+/// From which instruction on a block only prepares the panic that it ends with: nothing reads memory there. The number of instructions,
+/// if it ends with no panic.
+fn begin_of_message(instructions: &[Instruction]) -> usize {
+    match instructions.len().checked_sub(2) {
+        Some(panic) if is_diverging(instructions, panic) => {
+            let read = instructions.iter().take(panic).rposition(|instruction| may_read(&instruction.kind));
+            read.map_or(0, |read| read + 1)
+        }
+        _ => instructions.len(),
+    }
+}
+
+/// Whether an instruction may read memory.
+fn may_read(kind: &Kind) -> bool {
+    match kind {
+        Kind::Load { .. } | Kind::Atomic { .. } | Kind::CompareExchange { .. } | Kind::Unknown(_) => true,
+        Kind::Call { callee: Callee::Function(name), .. } => !name.starts_with("llvm.lifetime."),
+        Kind::Call { .. } => true,
+        _ => false,
+    }
 }

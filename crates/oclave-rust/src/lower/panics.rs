@@ -5,7 +5,7 @@
 //! on. The lower 40 are the work-item's global linear id.
 
 use crate::Place;
-use crate::llvm::tree::{Constant, Kind, Operand, Type, Typed};
+use crate::llvm::tree::{Constant, Instruction, Kind, Operand, Type, Typed};
 use crate::memory::{self, Image};
 use crate::program::{Program, Symbol};
 
@@ -45,8 +45,14 @@ impl Panics {
     }
 }
 
-/// What a call that never returns says.
-pub(super) fn site(program: &Program, symbol: &Symbol, kind: &Kind, places: &[Place]) -> PanicSite {
+/// What a call that never returns says. `stores` are the stores before it that prepare its arguments.
+pub(super) fn site(
+    program: &Program,
+    symbol: &Symbol,
+    kind: &Kind,
+    stores: &[&Instruction],
+    places: &[Place],
+) -> PanicSite {
     let Kind::Call { callee: crate::llvm::tree::Callee::Function(name), arguments, .. } = kind else {
         return PanicSite { message: "panicked".to_owned(), place: places.last().cloned() };
     };
@@ -54,7 +60,36 @@ pub(super) fn site(program: &Program, symbol: &Symbol, kind: &Kind, places: &[Pl
     let location = arguments.iter().rev().find_map(|argument| location(program, symbol.module, argument));
     // Without a `Location`, the call that was not inlined is the user's own.
     let place = location.or_else(|| places.last().cloned());
-    PanicSite { message: message(program, symbol.module, &path, arguments), place }
+    let message = stored_text(program, symbol.module, arguments, stores)
+        .unwrap_or_else(|| message(program, symbol.module, &path, arguments));
+    PanicSite { message, place }
+}
+
+/// The text of a `panic_fmt` without arguments, where the first argument refers to the parts of the text. So it does in older versions
+/// of `core`. There is one part, and all that is stored is constant.
+fn stored_text(
+    program: &Program,
+    module: usize,
+    arguments: &[Typed],
+    stores: &[&Instruction],
+) -> Option<String> {
+    let [(Type::Pointer, Operand::Local(of)), (Type::Pointer, _)] = arguments else { return None };
+    let mut parts = None;
+    for store in stores {
+        let Kind::Store { value: (_, Operand::Constant(value)), pointer, .. } = &store.kind else {
+            return None;
+        };
+        if *pointer == Operand::Local(*of) {
+            parts = Some(value);
+        }
+    }
+    let (name, 0) = memory::address(parts?)? else { return None };
+    let image = Image::of_global(program, module, &name?).ok()?;
+    let (text, at) = image.addresses.get(&0).filter(|_| image.bytes.len() == 16)?;
+    let start = usize::try_from(*at).ok()?;
+    let end = start.checked_add(usize::try_from(image.number(8, 8)?).ok()?)?;
+    let text = Image::of_global(program, text.module, &text.name).ok()?;
+    String::from_utf8(text.bytes.get(start..end)?.to_vec()).ok()
 }
 
 /// Rust's words for the functions of `core` that panic.

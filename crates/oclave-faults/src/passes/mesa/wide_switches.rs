@@ -43,9 +43,11 @@ pub(crate) fn halve(module: &Module) -> Result<Option<Module>> {
     for instruction in module.instructions() {
         match instruction.op() {
             Some(Op::Label) => label = instruction.result_id().unwrap_or(0),
-            Some(Op::Switch) if let Some(search) = searches.get(&label) => {
-                search.write(&mut new);
-                continue;
+            Some(Op::Switch) => {
+                if let Some(search) = searches.get(&label) {
+                    search.write(&mut new);
+                    continue;
+                }
             }
             Some(Op::Phi) => {
                 copy_phi(&mut new, &instruction, label, &searches);
