@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 
 use oclave::graph::ReplayStrategy;
 use oclave::kernel::ProgramCache;
@@ -10,7 +10,7 @@ use oclave::queue::QueueBuilder;
 use oclave::{Command, Context, ErrorKind, Queue};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
-use tracing::{Event, Metadata, Subscriber};
+use tracing::{Dispatch, Event, Metadata, Subscriber};
 
 use super::graph_support::{Way, advance, ways};
 
@@ -95,8 +95,13 @@ impl Subscriber for Listener {
     }
 }
 
+/// A second subscriber. While there is one, `tracing` asks that of the thread which comes to a place in the code first. It may be the
+/// thread of another test, which has none, and then the place is off for all.
+static SECOND: LazyLock<Dispatch> = LazyLock::new(|| Dispatch::new(Listener::default()));
+
 /// What is told while a closure runs.
 fn heard(run: impl FnOnce()) -> Vec<Told> {
+    LazyLock::force(&SECOND);
     let listener = Listener::default();
     tracing::subscriber::with_default(listener.clone(), run);
     let told = std::mem::take(&mut listener.0.lock().unwrap().told);

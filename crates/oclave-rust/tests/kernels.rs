@@ -219,6 +219,44 @@ fn panics_know_message_and_place() {
     );
 }
 
+/// The messages of panics, in order.
+fn messages(compiled: &Compiled) -> Vec<&str> {
+    let mut messages: Vec<&str> = compiled.panics.iter().map(|site| site.message.as_str()).collect();
+    messages.sort_unstable();
+    messages
+}
+
+#[test]
+fn messages_may_be_stored_before_a_panic() {
+    // `core` before 1.93 calls `panic_fmt` like this.
+    let compiler = Compiler::new();
+    let source = "use std::{mem::MaybeUninit, panic::Location, ptr};
+        #[repr(C)] struct Message { parts: *const [&'static str; 1], count: usize, values: *const u32, more: usize }
+        unsafe extern \"Rust\" { fn fail(message: *const Message, place: &'static Location<'static>) -> !; }
+        #[kernel] pub fn k(_i: Item<1>, mut y: Out<u32>) {
+            if *y == 3 || *y == 4 {
+                let (mut message, value) = (MaybeUninit::<Message>::uninit(), *y);
+                let to = message.as_mut_ptr();
+                unsafe {
+                    (&raw mut (*to).count).write(1);
+                    if *y == 3 {
+                        (&raw mut (*to).parts).write(&[\"three is too much\"]);
+                        (&raw mut (*to).values).write(ptr::dangling());
+                        (&raw mut (*to).more).write(0);
+                        fail(to, Location::caller())
+                    }
+                    (&raw mut (*to).parts).write(&[\"too much: \"]);
+                    (&raw mut (*to).values).write(&value);
+                    (&raw mut (*to).more).write(1);
+                    fail(to, Location::caller())
+                }
+            }
+            *y += 1;
+        }";
+    let compiled = sound(&compiler, source);
+    assert_eq!(messages(&compiled), ["panicked in `fail`", "three is too much"]);
+}
+
 #[test]
 fn what_devices_do_not_have_names_function_and_line() {
     let compiler = Compiler::new();
