@@ -54,6 +54,9 @@ use_unpacked_libclc() {
 }
 use_unpacked_libclc
 
+# promised_rust: the oldest version of Rust that the project promises to build with.
+promised_rust() { sed -n 's/^rust-version = "\(.*\)"/\1/p' "$OCLAVE_REPO/Cargo.toml" | head -n1; }
+
 # The stamp is written last, so that what was interrupted has none and is made again. It says what was got.
 is_stamped() { [ -f "$1/.stamp" ]; }
 stamp_text() { cat "$1/.stamp"; }

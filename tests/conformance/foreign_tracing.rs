@@ -95,8 +95,8 @@ impl Subscriber for Listener {
     }
 }
 
-/// A second subscriber. While there is one, `tracing` asks that of the thread which comes to a place in the code first. It may be the
-/// thread of another test, which has none, and then the place is off for all.
+/// A second subscriber, which lives as long as the process. While there is only one, the first thread that reaches a callsite decides
+/// for all threads whether it is enabled. That thread may belong to another test, and have no subscriber.
 static SECOND: LazyLock<Dispatch> = LazyLock::new(|| Dispatch::new(Listener::default()));
 
 /// What is told while a closure runs.

@@ -69,8 +69,8 @@ pub enum SliceKind {
 }
 
 impl SliceKind {
-    /// The byte of a kind. `pixels` has the types that the kernel reads or writes the pixels of an image as: bit 0 for `f32`, bit 1
-    /// for `i32`, bit 2 for `u32`. It is 0 for all but images and samplers.
+    /// The byte of a kind. `pixels` has the types of pixels that the kernel reads or writes. Bit 0 stands for `f32`, bit 1 for
+    /// `i32`, bit 2 for `u32`. It is 0 for all but images and samplers.
     pub fn to_byte(self, pixels: u8) -> u8 {
         self as u8 | pixels & 0xf
     }

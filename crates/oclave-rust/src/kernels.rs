@@ -61,8 +61,8 @@ pub struct Parameter {
     pub kind: ParameterKind,
     /// Type of the value, or of the elements.
     pub ty: TypeDescription,
-    /// The types that the kernel reads or writes the pixels of an image as: bit 0 for `f32`, bit 1 for `i32`, bit 2 for `u32`. It is
-    /// 0 for all but images and samplers.
+    /// The types of pixels that the kernel reads or writes. Bit 0 stands for `f32`, bit 1 for `i32`, bit 2 for `u32`. It is 0 for
+    /// all but images and samplers.
     pub pixels: u8,
 }
 

@@ -19,8 +19,9 @@ use crate::memory::buffer::Requirement;
 use crate::memory::{AsyncSource, HostTarget, TaskAccess};
 use crate::range::{LaunchRange, NdRange, Range};
 
-/// A kernel, a copy or a task on the host: the work of a queue, or of a node of a graph, with what it
-/// waits for.
+/// A kernel, a copy or a task on the host, with what it waits for.
+///
+/// A queue runs it, or it becomes a node of a graph.
 ///
 /// Describing a command makes no OpenCL call and cannot fail: what does not fit is an error where
 /// it is [submitted](crate::Queue::submit). The same value can be cloned and submitted many times,

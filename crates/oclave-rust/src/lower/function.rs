@@ -145,12 +145,13 @@ impl<'a, 'p> Lower<'a, 'p> {
             let Some(block) = function.blocks.get(index.0 as usize) else { continue };
             let label = self.label(index);
             self.begin(label);
-            let message = begin_of_message(&block.instructions);
+            let (message, mut stores) = (begin_of_message(&block.instructions), Vec::new());
             for (position, instruction) in block.instructions.iter().enumerate() {
                 let done = if is_diverging(&block.instructions, position) {
-                    self.panic(&block.instructions, position)
+                    self.panic(instruction, &stores)
                 } else if position >= message && self.is_private_store(instruction) {
-                    // Nothing reads it. The values may be such that no device has, as tables of references.
+                    // Nothing reads it. It may store what no device can hold: tables of references.
+                    stores.push(instruction);
                     Ok(())
                 } else {
                     self.instruction(instruction, (index, position))
@@ -403,14 +404,11 @@ impl<'a, 'p> Lower<'a, 'p> {
         matches!(&instruction.kind, Kind::Store { pointer, .. } if self.storage(pointer) == Storage::Function)
     }
 
-    /// A call that never returns.
-    fn panic(&mut self, instructions: &[Instruction], position: usize) -> Lowering<()> {
-        let Some((before, [call, ..])) = instructions.split_at_checked(position) else { return Ok(()) };
-        let message = before.get(begin_of_message(instructions)..).unwrap_or_default();
-        let stores: Vec<&Instruction> = message.iter().filter(|store| self.is_private_store(store)).collect();
+    /// A call that never returns. `stores` prepare its arguments.
+    fn panic(&mut self, call: &Instruction, stores: &[&Instruction]) -> Lowering<()> {
         let program = self.output.program;
         let places = program.places(self.copy.symbol.module, call);
-        let site = panics::site(program, &self.copy.symbol, &call.kind, &stores, &places);
+        let site = panics::site(program, &self.copy.symbol, &call.kind, stores, &places);
         self.panic_at(site)
     }
 
@@ -1231,8 +1229,8 @@ fn order(function: &Function) -> Vec<BlockIndex> {
     order
 }
 
-/// From which instruction on a block only prepares the panic that it ends with: nothing reads memory there. The number of instructions,
-/// if it ends with no panic.
+/// The first instruction of a block from which on nothing reads memory before the panic that ends the block. The number of
+/// instructions, if no panic ends it.
 fn begin_of_message(instructions: &[Instruction]) -> usize {
     match instructions.len().checked_sub(2) {
         Some(panic) if is_diverging(instructions, panic) => {

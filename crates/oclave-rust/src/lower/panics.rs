@@ -65,8 +65,8 @@ pub(super) fn site(
     PanicSite { message, place }
 }
 
-/// The text of a `panic_fmt` without arguments, where the first argument refers to the parts of the text. So it does in older versions
-/// of `core`. There is one part, and all that is stored is constant.
+/// The text of a `panic_fmt` without values, in versions of `core` before 1.93. There, its first argument refers to the parts of the
+/// text. Without values, there is one part, and all stores are of constants.
 fn stored_text(
     program: &Program,
     module: usize,
@@ -85,11 +85,7 @@ fn stored_text(
     }
     let (name, 0) = memory::address(parts?)? else { return None };
     let image = Image::of_global(program, module, &name?).ok()?;
-    let (text, at) = image.addresses.get(&0).filter(|_| image.bytes.len() == 16)?;
-    let start = usize::try_from(*at).ok()?;
-    let end = start.checked_add(usize::try_from(image.number(8, 8)?).ok()?)?;
-    let text = Image::of_global(program, text.module, &text.name).ok()?;
-    String::from_utf8(text.bytes.get(start..end)?.to_vec()).ok()
+    if image.bytes.len() == 16 { string_in(program, &image, 0) } else { None }
 }
 
 /// Rust's words for the functions of `core` that panic.
@@ -146,7 +142,18 @@ fn message(program: &Program, module: usize, path: &str, arguments: &[Typed]) ->
 fn text_of(program: &Program, module: usize, text: &Operand, length: u64) -> Option<String> {
     let Operand::Constant(constant) = text else { return None };
     let (name, offset) = memory::address(constant)?;
-    let image = Image::of_global(program, module, &name?).ok()?;
+    bytes_of(program, module, &name?, offset, length)
+}
+
+/// The `&str` at an offset of a constant: the address of its bytes, and their number.
+fn string_in(program: &Program, image: &Image, offset: u64) -> Option<String> {
+    let (bytes, at) = image.addresses.get(&offset)?;
+    bytes_of(program, bytes.module, &bytes.name, *at, image.number(offset + 8, 8)?)
+}
+
+/// Bytes of a constant as text.
+fn bytes_of(program: &Program, module: usize, name: &str, offset: u64, length: u64) -> Option<String> {
+    let image = Image::of_global(program, module, name).ok()?;
     let start = usize::try_from(offset).ok()?;
     let bytes = image.bytes.get(start..start.checked_add(usize::try_from(length).ok()?)?)?;
     String::from_utf8(bytes.to_vec()).ok()
@@ -157,14 +164,10 @@ fn location(program: &Program, module: usize, (ty, argument): &Typed) -> Option<
     let (Type::Pointer, Operand::Constant(constant)) = (ty, argument) else { return None };
     let (name, offset) = memory::address(constant)?;
     let image = Image::of_global(program, module, &name?).ok()?;
-    // File, its length, line, column.
-    let (file, at) = image.addresses.get(&offset)?;
-    let length = usize::try_from(image.number(offset + 8, 8)?).ok()?;
+    // File, line, column.
+    let file = string_in(program, &image, offset)?;
     let line = u32::try_from(image.number(offset + 16, 4)?).ok()?;
     let column = u32::try_from(image.number(offset + 20, 4)?).ok()?;
-    let name = Image::of_global(program, file.module, &file.name).ok()?;
-    let start = usize::try_from(*at).ok()?;
-    let file = String::from_utf8(name.bytes.get(start..start.checked_add(length)?)?.to_vec()).ok()?;
     let is_path = !file.is_empty() && !file.contains('\0') && line > 0 && column > 0;
     is_path.then_some(Place { file, line, column })
 }

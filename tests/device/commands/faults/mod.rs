@@ -3,9 +3,9 @@
 //! No failure causes a panic, a hang or wrong data. Objects are left only if the failed call
 //! explains it. The error names the call.
 //!
-//! `cargo test` fails the first calls of a quarter of the names, once and from then on. `ci/sweep faults` sets
-//! `OCLAVE_SWEEP=all`, which fails every call. `OCLAVE_SWEEP_PROGRAM` selects programs by a part of their names, and
-//! `OCLAVE_SWEEP_CALL` selects calls.
+//! `cargo test` fails the first call of a quarter of the names: once, and from then on. With `OCLAVE_SWEEP=all`, as in
+//! `ci/sweep faults`, every call fails. `OCLAVE_SWEEP_PROGRAM` selects programs by a part of their names.
+//! `OCLAVE_SWEEP_CALL` selects calls in the same way.
 
 mod programs;
 
