@@ -28,9 +28,10 @@ pub fn calls_c(item: Item<1>, x: &[u32], mut out: Out<[f32; 3]>) {
     *out = [in_c(x[i], 0.5), most as f32, theirs.elements().get(i % 3) as f32];
 }
 
-/// C calls it. It panics for a divisor of zero.
+/// C calls it. It panics for a divisor of zero, and for one that brings bad luck.
 #[unsafe(no_mangle)]
 pub extern "C" fn quotient(x: i64, divisor: i32) -> i64 {
+    assert!(divisor != -13, "{divisor} below {x}");
     QUOTIENTS.fetch_add(1, Relaxed);
     x / i64::from(divisor)
 }

@@ -58,6 +58,28 @@ pub fn said(_item: Item<1>, which: u32, x: u32, mut out: Out<u32>) {
     *out = x + which;
 }
 
+#[inline(never)]
+fn of_a_pair(a: i64, b: u8) -> i64 {
+    assert!(a > i64::from(b), "{a} is not above {b:#x}");
+    a - 1
+}
+
+/// Values in messages.
+#[kernel]
+pub fn shown(item: Item<1>, which: u32, f: f32, n: i16, x: &[u32], mut out: Out<u32>) {
+    let i = item.global_id()[0];
+    match which {
+        0 => panic!("{f} {f:?} {:.2} {:e}", f * 2.0, f / 8.0),
+        1 => panic!("{n} {:x} {} {:?}", n, n < 0, char::from(n.unsigned_abs() as u8)),
+        2 => x.iter().for_each(|v| assert!(*v < 5, "{v} of {{{i}}}")),
+        3 => *out = of_a_pair(i64::from(n) << 40, 200) as u32,
+        4 => assert_eq!(x[i] as f32, f, "element {i}"),
+        // No message shows a tuple.
+        5 => panic!("{:?} and {i}", (n, i)),
+        _ => *out = x[i + x.len()],
+    }
+}
+
 /// Parts of slices.
 #[kernel]
 pub fn parts(_item: Item<1>, which: u32, first: u32, last: u32, x: &[u32], mut out: Out<u32>) {

@@ -64,7 +64,7 @@ impl Programs {
     ) -> Self {
         let faults = Arc::<VirtualFaults>::default();
         let explaining = Arc::clone(&faults);
-        context.explain_faults(Box::new(move |code, kernel| explaining.explain(code, kernel)));
+        context.explain_faults(Box::new(move |note| explaining.explain(note)));
         let prints = printf.map(|sink| Arc::new(Prints::new(sink)));
         if let Some(prints) = prints.clone() {
             context.take_prints(Box::new(move |batch| prints.deliver(batch)));

@@ -1,13 +1,14 @@
 //! Errors of virtual calls that reached no function, and of panics of kernels in Rust. Both
-//! leave two words where the host looks after waits: a code, and the id of the kernel.
+//! leave a note where the host looks after waits: a code, the id of the kernel, and the values of a panic's message.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use oclave_image::passes::fault_id;
-use oclave_image::{PANICS, PropertyValue};
+use oclave_image::{PANIC_VALUES, PANICS, PanicSite, PropertyValue, decode_panics, panic_checksum};
 
 use crate::MakeError as _;
+use crate::driver::fault::FaultNote;
 use crate::driver::sync::Mutex;
 use crate::image::{Known, LoadedImage};
 use crate::{Error, ErrorKind};
@@ -26,9 +27,11 @@ pub(crate) struct VirtualFaults {
 #[derive(Debug)]
 struct Panics {
     kernel: String,
-    /// Place and message, as the images have them.
-    sites: String,
+    sites: Vec<PanicSite>,
 }
+
+// The driver crate knows the words by their number.
+const _: () = assert!(FaultNote::WORDS == 3 + PANIC_VALUES);
 
 /// In the code of a panic, the number of the place stands above so many bits of the work-item's id.
 const WORK_ITEM_BITS: u32 = 40;
@@ -55,21 +58,20 @@ impl VirtualFaults {
     fn enter_panics(&self, image: &LoadedImage) {
         for (kernel, value) in image.image().properties.set(PANICS) {
             let PropertyValue::Bytes(bytes) = value else { continue };
-            let Some((id, sites)) = bytes.split_first_chunk() else { continue };
-            let panics =
-                Panics { kernel: kernel.to_owned(), sites: String::from_utf8_lossy(sites).into_owned() };
-            self.panics.lock().entry(u64::from_le_bytes(*id)).or_insert(panics);
+            let Some((id, sites)) = decode_panics(bytes) else { continue };
+            let panics = || Panics { kernel: kernel.to_owned(), sites };
+            self.panics.lock().entry(id).or_insert_with(panics);
         }
     }
 
-    /// The error for the code of a call, or of a panic, and the id of its kernel.
-    pub(super) fn explain(&self, code: u64, kernel: u64) -> Error {
-        if let Some(panics) = self.panics.lock().get(&kernel) {
-            return panics.explain(code);
+    /// The error for what a call or a panic left.
+    pub(super) fn explain(&self, note: &FaultNote) -> Error {
+        if let Some(panics) = self.panics.lock().get(&note.kernel) {
+            return panics.explain(note);
         }
         let kernels = self.kernels.lock();
-        let caller = kernels.get(&kernel);
-        let (what, remedy) = self.cause(code, caller);
+        let caller = kernels.get(&note.kernel);
+        let (what, remedy) = self.cause(note.code, caller);
         let error = Error::new(
             ErrorKind::Kernel,
             format!("a virtual call reached no function, and returned zeroes: {what}"),
@@ -125,14 +127,15 @@ impl VirtualFaults {
 }
 
 impl Panics {
-    fn explain(&self, code: u64) -> Error {
-        let number = (code >> WORK_ITEM_BITS).checked_sub(1).and_then(|number| usize::try_from(number).ok());
-        let item = code & ((1 << WORK_ITEM_BITS) - 1);
-        let site =
-            number.and_then(|number| self.sites.lines().nth(number)).and_then(|line| line.split_once('\0'));
+    fn explain(&self, note: &FaultNote) -> Error {
+        let number = (note.code >> WORK_ITEM_BITS).checked_sub(1);
+        let item = note.code & ((1 << WORK_ITEM_BITS) - 1);
+        let site = number.and_then(|number| self.sites.get(usize::try_from(number).ok()?));
         let what = match site {
-            Some((place, message)) if !place.is_empty() => format!("{place}: {message}"),
-            Some((_, message)) => message.to_owned(),
+            Some(site) => {
+                let message = site.message_with(values(note, site));
+                if site.place.is_empty() { message } else { format!("{}: {message}", site.place) }
+            }
             None => "at an unknown place".to_owned(),
         };
         Error::new(ErrorKind::Kernel, format!("work-item {item} panicked: {what}"))
@@ -143,19 +146,40 @@ impl Panics {
     }
 }
 
+/// The values of the message, unless several work-items wrote the note at the same time.
+fn values<'n>(note: &'n FaultNote, site: &PanicSite) -> Option<&'n [u64]> {
+    let values = note.values.get(..site.value_count())?;
+    (panic_checksum(note.code, note.kernel, values) == note.checksum).then_some(values)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_panic_has_its_place_and_its_work_item() {
-        let panics = Panics {
-            kernel: "step".to_owned(),
-            sites: "k.rs:3:5\0index out of bounds\nk.rs:9:1\0attempt to divide by zero\n".to_owned(),
+    fn a_panic_has_its_place_its_work_item_and_its_values() {
+        let site =
+            |place: &str, message: &str| PanicSite { place: place.to_owned(), message: message.to_owned() };
+        let sites = vec![
+            site("k.rs:3:5", "the len is {1 usize} but the index is {0 usize}"),
+            site("k.rs:9:1", "attempt to divide by zero"),
+        ];
+        let panics = Panics { kernel: "step".to_owned(), sites };
+        let note = |number: u64, checksum, values| FaultNote {
+            code: number << WORK_ITEM_BITS | 77,
+            kernel: 5,
+            checksum,
+            values,
         };
-        let text = panics.explain(2 << WORK_ITEM_BITS | 77).to_string();
+        let text = panics.explain(&note(2, 0, [0; 4])).to_string();
         assert!(text.contains("work-item 77 panicked: k.rs:9:1: attempt to divide by zero"), "{text}");
         assert!(text.contains("kernel `step`"), "{text}");
-        assert!(panics.explain(9 << WORK_ITEM_BITS).to_string().contains("unknown place"));
+        assert!(panics.explain(&note(9, 0, [0; 4])).to_string().contains("unknown place"));
+
+        let checksum = panic_checksum(1 << WORK_ITEM_BITS | 77, 5, &[7, 3]);
+        let text = panics.explain(&note(1, checksum, [7, 3, 99, 99])).to_string();
+        assert!(text.contains("k.rs:3:5: the len is 3 but the index is 7"), "{text}");
+        let text = panics.explain(&note(1, checksum, [8, 3, 0, 0])).to_string();
+        assert!(text.contains("the len is … but the index is …"), "{text}");
     }
 }

@@ -27,11 +27,13 @@ fn eight() -> Option<(Queue, Memory, Memory)> {
 #[device_test(eight)]
 fn rk_pan_001_bounds_with_message_place_kernel_and_work_item((queue, x, out): (Queue, Memory, Memory)) {
     let line = line("*out = x[item.global_id()[0]] + 1");
-    let parts = ["work-item 7 panicked", &line, "index out of bounds", "kernel `bounds`"];
+    let message = "index out of bounds: the len is 7 but the index is 7";
+    let parts = ["work-item 7 panicked", &line, message, "kernel `bounds`"];
     panics(&queue, 8, kernels::bounds(x.slice(0..7).unwrap(), &out), &parts);
     // The number of a work-item in its range, not its id.
     let range = NdRange::from(3).with_offset(6);
-    panics(&queue, range, kernels::bounds(&x, &out), &["work-item 2 panicked", "index out of bounds"]);
+    let message = "index out of bounds: the len is 8 but the index is 8";
+    panics(&queue, range, kernels::bounds(&x, &out), &["work-item 2 panicked", message]);
 }
 
 #[device_test(setting)]
@@ -87,8 +89,8 @@ fn rk_pan_004_options_and_results_without_values((queue, x, out): (Queue, Memory
     let cases = [
         (0, 0, "called `Option::unwrap()` on a `None` value"),
         (1, 3, "there are four elements"),
-        (2, 3, "called `Result::unwrap()` on an `Err` value"),
-        (3, 3, "there are four of them"),
+        (2, 3, "called `Result::unwrap()` on an `Err` value: 3"),
+        (3, 3, "there are four of them: 3"),
         (4, 0, "called `Option::unwrap()` on a `None` value"),
     ];
     for (which, length, message) in cases {
@@ -105,8 +107,8 @@ fn rk_pan_005_assertions_and_messages((queue, _, out): (Queue, Memory, Memory)) 
     let cases = [
         (0, "ten is too much"),
         (1, "assertion failed: x < 10"),
-        (2, "panics.rs"),
-        (3, "panics.rs"),
+        (2, "assertion `left == right` failed\n  left: 10\n right: 3"),
+        (3, "assertion `left != right` failed\n  left: 10\n right: 10"),
         (4, "this is the end"),
         (5, "internal error: entered unreachable code"),
         (6, "not yet implemented"),
@@ -124,11 +126,11 @@ fn rk_pan_005_assertions_and_messages((queue, _, out): (Queue, Memory, Memory)) 
 #[device_test(eight)]
 fn rk_pan_006_parts_of_slices((queue, x, out): (Queue, Memory, Memory)) {
     let cases = [
-        (0, 2, 9, ""),
-        (0, 5, 4, ""),
-        (1, 9, 0, ""),
-        (2, 0, 9, ""),
-        (3, 0, 3, "slices of different lengths"),
+        (0, 2, 9, "range end index 9 out of range for slice of length 8"),
+        (0, 5, 4, "slice index starts at 5 but ends at 4"),
+        (1, 9, 0, "range start index 9 out of range for slice of length 8"),
+        (2, 0, 9, "range end index 9 out of range for slice of length 8"),
+        (3, 0, 3, "source slice length (3) does not match destination slice length (4)"),
         (4, 9, 0, ""),
         (5, 0, 0, "chunk size must be non-zero"),
     ];
@@ -148,7 +150,8 @@ fn rk_pan_007_bounds_of_global_and_local_memory((queue, x, _): (Queue, Memory, M
     for (which, bound) in [(0, 8), (1, 8), (2, 8), (3, 4), (4, 4), (5, 4), (6, 4)] {
         run(&queue, NdRange::new(1, 1), call(which, bound - 1));
         for at in [bound, u32::MAX] {
-            panics(&queue, NdRange::new(1, 1), call(which, at), &["index out of bounds", "panics.rs"]);
+            let message = format!("index out of bounds: the len is {bound} but the index is {at}");
+            panics(&queue, NdRange::new(1, 1), call(which, at), &[&message, "panics.rs"]);
         }
     }
 }
@@ -288,6 +291,8 @@ fn rk_pan_015_in_functions_that_c_calls((_, queue): (Context, Queue)) {
     let call: KernelCall = mixed::mixed_c::calls_rust(0, &out);
     panics(&queue, 10, call, &["attempt to divide by zero", "mixed.rs", "quotient"]);
     assert_eq!(queue.read(&out).unwrap(), [0; 10]);
+    let values = ["-13 below -5000", "mixed.rs", "quotient"];
+    panics(&queue, 1, mixed::mixed_c::calls_rust(-13, &out), &values);
     run(&queue, 10, mixed::mixed_c::calls_rust(5, &out));
     assert_eq!(queue.read(&out).unwrap()[9], 800);
 }
@@ -323,4 +328,45 @@ fn rk_pan_017_ignored_panics_only_end_the_work_item((queue, x, out): (Queue, Mem
     // Those that are reported are told of, before and after.
     panics(&queue, 1, kernels::bounds(x.slice(0..0).unwrap(), &out), &["kernel `bounds`"]);
     run(&queue, 1, quiet::panics::bounds(x.slice(0..0).unwrap(), &out));
+}
+
+#[device_test(eight)]
+fn rk_pan_019_values_in_messages((queue, x, out): (Queue, Memory, Memory)) {
+    let call = |which: u32| kernels::shown(which, 1.5, -65, &x, &out);
+    let cases = [
+        (0, "1.5 1.5 3.00 1.875e-1"),
+        (1, "-65 ffbf true 'A'"),
+        (2, "5 of {0}"),
+        (3, "-71468255805440 is not above 0xc8"),
+        (4, "assertion `left == right` failed: element 0\n  left: 1.0\n right: 1.5"),
+        (5, "… and 0"),
+        (6, "index out of bounds: the len is 8 but the index is 8"),
+    ];
+    for (which, message) in cases {
+        panics(&queue, 1, call(which), &[message, "panics.rs", "kernel `shown`"]);
+    }
+    for strategy in crate::common::strategies(queue.device()) {
+        println!("strategy: {strategy:?}");
+        let graph = Graph::from_queue(&queue);
+        for _ in 0..3 {
+            graph.after_all_leaves().add(Command::parallel_for(1, call(3))).unwrap();
+        }
+        let executable = graph.finalizer().strategy(strategy).finalize().unwrap();
+        let error = queue.submit_graph(&executable).unwrap().wait().unwrap_err();
+        told(&error, &["-71468255805440 is not above 0xc8"]);
+        queue.wait().unwrap();
+    }
+    // All work-items panic at once: the values are those of the work-item that is named, or left out.
+    let many = memory::<u32>(&queue, 5000);
+    for _ in 0..20 {
+        queue.parallel_for(5000, kernels::shown(6, 1.5, 0, &x, &many)).unwrap();
+        let text = queue.wait().unwrap_err().to_string();
+        let number = |before: &str| {
+            let (_, rest) = text.split_once(before).unwrap();
+            rest.split(|c: char| !c.is_ascii_digit()).next().and_then(|digits| digits.parse::<u32>().ok())
+        };
+        let (item, index) = (number("work-item ").unwrap(), number("but the index is "));
+        assert!(index.is_none_or(|index| index == item + 8), "{text}");
+        assert_eq!(index.is_none(), text.contains("the len is … but the index is …"), "{text}");
+    }
 }

@@ -17,6 +17,7 @@ mod image;
 mod interpreter;
 mod link;
 mod lowering;
+mod panics;
 #[doc(hidden)]
 pub mod passes;
 mod post_link;
@@ -38,6 +39,7 @@ pub use image::{
 };
 #[doc(hidden)]
 pub use link::virtual_functions::{CLASS_MARKER, FUNCTION_PLACEHOLDER};
+pub use panics::{PANIC_FACTOR, PANIC_VALUES, PanicSite, decode_panics, encode_panics, panic_checksum};
 pub use passes::{DeviceTarget, legalize, legalize_with};
 pub use post_link::{PostLinkOptions, SplitMode, forms_without_fp64, post_link};
 pub use profile::{DeviceProfile, Needs};

@@ -61,9 +61,128 @@ fn legacy_identifiers(mut rest: &str) -> Vec<&str> {
     names
 }
 
+/// The traits of `core::fmt` and the letters of their formats.
+const FORMATS: [(&str, &str); 8] = [
+    ("Display", ""),
+    ("Debug", "?"),
+    ("LowerHex", "x"),
+    ("UpperHex", "X"),
+    ("Binary", "b"),
+    ("Octal", "o"),
+    ("LowerExp", "e"),
+    ("UpperExp", "E"),
+];
+
+/// Primitive types, and their letters in `v0`.
+const PRIMITIVES: [(&str, char); 14] = [
+    ("i8", 'a'),
+    ("bool", 'b'),
+    ("char", 'c'),
+    ("f64", 'd'),
+    ("f32", 'f'),
+    ("u8", 'h'),
+    ("isize", 'i'),
+    ("usize", 'j'),
+    ("i32", 'l'),
+    ("u32", 'm'),
+    ("i16", 's'),
+    ("u16", 't'),
+    ("i64", 'x'),
+    ("u64", 'y'),
+];
+
+/// What a function of `core::fmt` shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Shown {
+    /// A primitive type.
+    pub(crate) ty: &'static str,
+    /// The letter of the format.
+    pub(crate) format: &'static str,
+    /// It is a reference to such a value.
+    pub(crate) is_reference: bool,
+}
+
+/// What a function of `core::fmt` shows, if this is a value of a primitive type or a reference to one.
+pub(crate) fn shown(symbol: &str) -> Option<Shown> {
+    FORMATS.into_iter().find_map(|(name, format)| {
+        let (ty, is_reference) = match symbol.strip_prefix("_R") {
+            Some(symbol) => v0_type(symbol, name)?,
+            None => (legacy_type(symbol, name)?, false),
+        };
+        Some(Shown { ty, format, is_reference })
+    })
+}
+
+/// The types of both sides of an assertion: `assert_failed` and `m` `m` `E`.
+pub(crate) fn compared(symbol: &str) -> Option<[Shown; 2]> {
+    let (_, arguments) = symbol.split_once("13assert_failed")?;
+    let mut letters = arguments.chars();
+    let mut side = || {
+        let first = letters.next()?;
+        let (is_reference, letter) = if first == 'R' { (true, letters.next()?) } else { (false, first) };
+        let (ty, _) = PRIMITIVES.into_iter().find(|(_, code)| *code == letter)?;
+        Some(Shown { ty, format: "?", is_reference })
+    };
+    let sides = [side()?, side()?];
+    (letters.next() == Some('E')).then_some(sides)
+}
+
+/// The type before a trait, whose path begins with a part that stood before: `m` `NtB9_7Display` `3fmt`. `R` is a reference.
+fn v0_type(symbol: &str, format: &str) -> Option<(&'static str, bool)> {
+    let (before, _) = symbol.split_once(&format!("_{}{format}3fmt", format.len()))?;
+    let (path, _) = before.rsplit_once("NtB")?;
+    let mut letters = path.chars().rev();
+    let (letter, outer) = (letters.next()?, letters.next()?);
+    let (ty, _) = PRIMITIVES.into_iter().find(|(_, code)| *code == letter)?;
+    // Pointers, slices and arrays end with other capital letters.
+    match outer {
+        'R' => Some((ty, letters.next().is_some_and(|outer| !outer.is_ascii_uppercase()))).filter(|of| of.1),
+        'A'..='Z' => None,
+        _ => Some((ty, false)),
+    }
+}
+
+/// The type of an implementation of a trait.
+fn legacy_type(symbol: &str, format: &str) -> Option<&'static str> {
+    let of_impl = |ty: &str| symbol.contains(&format!("core..fmt..{format}$u20$for$u20${ty}$GT$"));
+    let of_type = |ty: &str| symbol.contains(&format!("$LT${ty}$u20$as$u20$core..fmt..{format}$GT$"));
+    PRIMITIVES.into_iter().map(|(ty, _)| ty).find(|ty| of_impl(ty) || of_type(ty))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::path;
+    use super::{Shown, compared, path, shown};
+
+    #[test]
+    fn functions_of_formats_tell_the_type() {
+        let of = |ty, format, is_reference| Some(Shown { ty, format, is_reference });
+        let number = "_RNvXs8_NtNtNtCsgEmfK2I1SDS_4core3fmt3num3impmNtB9_7Display3fmt";
+        assert_eq!(shown(number), of("u32", "", false));
+        let hex = "_RNvXsu_NtNtCsgEmfK2I1SDS_4core3fmt3nummNtB7_8LowerHex3fmt";
+        assert_eq!(shown(hex), of("u32", "x", false));
+        let float = "_RNvXs2_NtNtCsgEmfK2I1SDS_4core3fmt5floatfNtB7_5Debug3fmt";
+        assert_eq!(shown(float), of("f32", "?", false));
+        let reference = "_RNvXs1g_NtCsgEmfK2I1SDS_4core3fmtRmNtB6_5Debug3fmtCsciUMGOH01m6_1b";
+        assert_eq!(shown(reference), of("u32", "?", true));
+        assert_eq!(shown(&reference.replace("fmtRm", "fmtRRm")), None);
+        assert_eq!(shown(&reference.replace("fmtRm", "fmtSm")), None);
+        let old = "_ZN4core3fmt3num3imp54_$LT$impl$u20$core..fmt..Display$u20$for$u20$usize$GT$3fmt17hb9928f289d6fcf72E";
+        assert_eq!(shown(old), of("usize", "", false));
+        let bool = "_ZN43_$LT$bool$u20$as$u20$core..fmt..Display$GT$3fmt17h0E";
+        assert_eq!(shown(bool), of("bool", "", false));
+        assert_eq!(shown("_ZN4core3fmt5write17h0E"), None);
+    }
+
+    #[test]
+    fn assertions_tell_both_types() {
+        let symbol =
+            |of: &str| format!("_RINvNtCsgEmfK2I1SDS_4core9panicking13assert_failed{of}ECs4Q2Qx8jI5j6_1a");
+        let side = |ty, is_reference| Shown { ty, format: "?", is_reference };
+        assert_eq!(compared(&symbol("fm")), Some([side("f32", false), side("u32", false)]));
+        assert_eq!(compared(&symbol("Rml")), Some([side("u32", true), side("i32", false)]));
+        assert_eq!(compared(&symbol("Sml")), None);
+        assert_eq!(compared(&symbol("mmm")), None);
+    }
 
     #[test]
     fn paths() {

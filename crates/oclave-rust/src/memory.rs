@@ -120,7 +120,7 @@ pub(crate) fn address(constant: &Constant) -> Option<(Option<Rc<str>>, u64)> {
 }
 
 /// The bytes that constant indices lead to.
-fn constant_offset(element: &Type, indices: &[(Type, Constant)]) -> Option<u64> {
+pub(crate) fn constant_offset(element: &Type, indices: &[(Type, Constant)]) -> Option<u64> {
     let mut offset = 0_u64;
     let mut ty = element;
     for (position, (index_type, index)) in indices.iter().enumerate() {

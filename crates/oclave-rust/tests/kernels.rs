@@ -213,10 +213,49 @@ fn panics_know_message_and_place() {
             "attempt to divide by zero at 7",
             "called `Option::unwrap()` on a `None` value at 7",
             "five at 6",
-            "index out of bounds at 5",
-            "slice index out of range at 9",
+            "index out of bounds: the len is {0 usize} but the index is {1 usize} at 5",
+            "{0 range} at 9",
         ]
     );
+}
+
+#[test]
+fn messages_show_values() {
+    let compiler = Compiler::new();
+    let of = |body: &str| {
+        let source = format!(
+            "#[kernel] pub fn k(item: Item<1>, x: &[u32], f: f32, n: i16, mut y: Out<u32>) {{
+                let i = item.global_id()[0];
+                let Some(v) = x.get(i) else {{ return }};
+                {body}
+                *y = *v;
+            }}"
+        );
+        messages(&sound(&compiler, &source)).join(" | ")
+    };
+    assert_eq!(
+        of("assert!(f > 1.0, \"{{{f}}} is too small: {f:?}, {:.2}\", f * 2.0);"),
+        "{{{0 f32}}} is too small: {1 f32 ?}, {2 f32 .2}"
+    );
+    assert_eq!(of("if *v > 3 { panic!(\"{v} {:#x} {n}\", *v + 1) }"), "{0 u32} {1 u32 #x} {2 i16}");
+    assert_eq!(
+        of("assert_eq!(*v, 3);"),
+        "assertion `left == right` failed\n  left: {0 u32 ?}\n right: {1 u32 ?}"
+    );
+    assert_eq!(
+        of("assert_ne!(f, 3.0, \"of {n:>8}\");"),
+        "assertion `left != right` failed: of {0 i16}\n  left: {1 f32 ?}\n right: {2 f32 ?}"
+    );
+    assert_eq!(
+        of("let checked: Result<u16, i16> = if *v > 3 { Err(n) } else { Ok(1) }; checked.expect(\"small\");"),
+        "small: {0 i16 ?}"
+    );
+    // Five values, and a tuple.
+    assert_eq!(
+        of("if *v > 3 { panic!(\"{v} {v} {v} {} {n}\", n + 1) }"),
+        "{0 u32} {1 u32} {2 u32} {3 i16} …"
+    );
+    assert_eq!(of("if *v > 3 { panic!(\"{} {:?} {}\", \"text\", (f, n), n > 3) }"), "text … {0 bool}");
 }
 
 /// The messages of panics, in order.
@@ -254,7 +293,7 @@ fn messages_may_be_stored_before_a_panic() {
             *y += 1;
         }";
     let compiled = sound(&compiler, source);
-    assert_eq!(messages(&compiled), ["panicked in `fail`", "three is too much"]);
+    assert_eq!(messages(&compiled), ["three is too much", "too much: …"]);
 }
 
 #[test]

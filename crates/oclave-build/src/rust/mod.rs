@@ -12,10 +12,10 @@ mod foreign;
 use std::path::{Path, PathBuf};
 
 use oclave_image::{
-    DeviceImage, PANICS, PostLinkOptions, PropertyValue, SLICES, SliceKind, TranslationUnit,
-    forms_without_fp64,
+    DeviceImage, PANICS, PanicSite, PostLinkOptions, PropertyValue, SLICES, SliceKind, TranslationUnit,
+    encode_panics, forms_without_fp64,
 };
-use oclave_rust::{Kernel, PanicSite, Parameter, ParameterKind, Text};
+use oclave_rust::{Kernel, Parameter, ParameterKind, Text};
 use oclave_spirv::Module;
 
 use crate::cargo::Cargo;
@@ -33,7 +33,7 @@ pub(crate) struct Compiled {
     pub(crate) module: Module,
     pub(crate) units: Vec<Unit>,
     kernels: Vec<Kernel>,
-    panics: Vec<PanicSite>,
+    panics: Vec<oclave_rust::PanicSite>,
     /// Functions that other languages call, and what tells them in the note of a panic.
     exported: Vec<(String, u64)>,
     reports_panics: bool,
@@ -133,17 +133,16 @@ impl Compiled {
         if self.panics.is_empty() || !self.reports_panics {
             return;
         }
-        let mut text = String::new();
-        for site in &self.panics {
-            let place = site.place.as_ref().map(ToString::to_string).unwrap_or_default();
-            let plain = |text: &str| text.replace(['\0', '\n'], " ");
-            text += &format!("{}\0{}\n", plain(&place), plain(&site.message));
-        }
+        let place = |site: &oclave_rust::PanicSite| site.place.as_ref().map(ToString::to_string);
+        let sites: Vec<PanicSite> = self
+            .panics
+            .iter()
+            .map(|site| PanicSite { place: place(site).unwrap_or_default(), message: site.message.clone() })
+            .collect();
         let names: Vec<String> = image.kernels.iter().map(|kernel| kernel.name.clone()).collect();
         let mut insert = |name: &str, id: u64| {
-            let mut bytes = id.to_le_bytes().to_vec();
-            bytes.extend_from_slice(text.as_bytes());
-            image.properties.insert(PANICS, name, PropertyValue::Bytes(bytes));
+            let value = PropertyValue::Bytes(encode_panics(id, &sites));
+            image.properties.insert(PANICS, name, value);
         };
         for kernel in self.kernels.iter().filter(|kernel| names.contains(&kernel.name)) {
             insert(&kernel.name, kernel.panic_id());

@@ -1,7 +1,8 @@
-//! What kernels say of themselves: two words in memory that the host reads after waits, without a
+//! What kernels say of themselves: a few words in memory that the host reads after waits, without a
 //! call.
 //!
-//! A virtual call that reaches no function leaves its code and the number of its kernel there.
+//! A virtual call that reaches no function leaves its code and the number of its kernel there. A kernel in Rust that
+//! panics leaves the values of its message, too.
 
 use std::ptr::NonNull;
 use std::sync::OnceLock;
@@ -11,8 +12,26 @@ use crate::context::Context;
 use crate::sync::Mutex;
 use crate::{Device, Error, MemorySupport, Result};
 
-/// Makes the error from the code of the call and the number of the kernel.
-pub(crate) type Explain = Box<dyn Fn(u64, u64) -> Error + Send + Sync>;
+/// Makes the error from what a kernel left.
+pub(crate) type Explain = Box<dyn Fn(&FaultNote) -> Error + Send + Sync>;
+
+/// What a kernel left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FaultNote {
+    /// Of the call, or of the panic.
+    pub code: u64,
+    /// The number of the kernel; never 0.
+    pub kernel: u64,
+    /// Of the code, the kernel and the values, where there are any.
+    pub checksum: u64,
+    /// Those of the message of a panic. Values that it lacks are old.
+    pub values: [u64; FaultNote::WORDS - 3],
+}
+
+impl FaultNote {
+    /// The words in memory: code, kernel, checksum and values.
+    pub const WORDS: usize = 7;
+}
 
 /// The words of the devices of a context.
 #[derive(Default)]
@@ -23,7 +42,7 @@ pub(crate) struct Faults {
     explain: OnceLock<Explain>,
 }
 
-/// Host or shared memory of two words: the code, and the number of the kernel or 0.
+/// Host or shared memory with the words of a [`FaultNote`]. The number of the kernel is 0 where there is none.
 #[derive(Clone, Copy)]
 struct Cell {
     start: NonNull<u64>,
@@ -35,7 +54,7 @@ struct Cell {
 // context.
 unsafe impl Send for Cell {}
 
-const WORDS: usize = 2;
+const WORDS: usize = FaultNote::WORDS;
 /// The words, in messages.
 const WHAT: &str = "the words of faults";
 
@@ -57,22 +76,24 @@ impl Cell {
         Ok(())
     }
 
-    /// The code and the kernel's number, if there are any; they are gone then.
-    fn take(self, context: &Context) -> Result<Option<(u64, u64)>> {
-        if !self.mapped {
-            if self.word(1).load(Ordering::Acquire) == 0 {
-                return Ok(None);
-            }
-            let kernel = self.word(1).swap(0, Ordering::AcqRel);
-            return Ok((kernel != 0).then(|| (self.word(0).load(Ordering::Acquire), kernel)));
-        }
+    /// What a kernel left, if there is anything; it is gone then.
+    fn take(self, context: &Context) -> Result<Option<FaultNote>> {
         let mut words = [0_u64; WORDS];
-        // SAFETY: the memory has as many bytes.
-        unsafe { context.read_now(self.start.as_ptr().cast(), bytemuck::cast_slice_mut(&mut words)) }?;
-        match words {
-            [_, 0] => Ok(None),
-            [code, kernel] => self.clear(context).map(|()| Some((code, kernel))),
+        if self.mapped {
+            // SAFETY: the memory has as many bytes.
+            unsafe { context.read_now(self.start.as_ptr().cast(), bytemuck::cast_slice_mut(&mut words)) }?;
+            if words[1] != 0 {
+                self.clear(context)?;
+            }
+        } else if self.word(1).load(Ordering::Acquire) != 0 {
+            for (index, word) in words.iter_mut().enumerate() {
+                *word = self.word(index).load(Ordering::Acquire);
+            }
+            // Another thread may have taken it.
+            words[1] = self.word(1).swap(0, Ordering::AcqRel);
         }
+        let [code, kernel, checksum, values @ ..] = words;
+        Ok((kernel != 0).then_some(FaultNote { code, kernel, checksum, values }))
     }
 }
 
@@ -123,7 +144,7 @@ impl Context {
         let Some(cell) = cell else { return Ok(()) };
         match (cell.take(self)?, self.faults().explain.get()) {
             (None, _) | (_, None) => Ok(()),
-            (Some((code, kernel)), Some(explain)) => Err(explain(code, kernel)),
+            (Some(note), Some(explain)) => Err(explain(&note)),
         }
     }
 

@@ -166,9 +166,12 @@ impl Output<'_> {
         code.push(Op::Label, &[begin.word()]);
         let ulong = self.builder.int_type(64);
         let note = inner.panics.then(|| {
-            let pointer = self.builder.pointer_type(class(Storage::Function), ulong);
-            let note = self.builder.value();
-            code.push(Op::Variable, &[pointer.word(), note.word(), class(Storage::Function) as u32]);
+            let words = self.builder.array_type(ulong, panics::PRIVATE_WORDS);
+            let pointer = self.builder.pointer_type(class(Storage::Function), words);
+            let to = self.builder.pointer_type(class(Storage::Function), ulong);
+            let [variable, note] = [(); 2].map(|()| self.builder.value());
+            code.push(Op::Variable, &[pointer.word(), variable.word(), class(Storage::Function) as u32]);
+            code.push(Op::Bitcast, &[to.word(), note.word(), variable.word()]);
             let zero = self.builder.int_constant(64, 0);
             code.push(Op::Store, &[note.word(), zero.word(), 2, 8]);
             note
@@ -214,16 +217,37 @@ impl Output<'_> {
         let (variable, to) = self.panic_variable();
         let (built_in, ty) = self.built_in(oclave_spirv::BuiltIn::GlobalLinearId, false);
         let mask = self.builder.int_constant(64, (1 << panics::WORK_ITEM_BITS) - 1);
-        let [item, item_id, number, first, second] = [(); 5].map(|()| self.builder.value());
+        let factor = self.builder.int_constant(64, panics::FACTOR);
+        let kernel = self.builder.int_constant(64, panics::kernel_id(function));
+        let [item, item_id, number, first] = [(); 4].map(|()| self.builder.value());
         code.push(Op::Load, &[ty.word(), item.word(), built_in.word(), 2, 8]);
         code.push(Op::BitwiseAnd, &[ulong.word(), item_id.word(), item.word(), mask.word()]);
         code.push(Op::BitwiseOr, &[ulong.word(), number.word(), value.word(), item_id.word()]);
         code.push(Op::Bitcast, &[to.word(), first.word(), variable.word()]);
-        let one = self.builder.int_constant(64, 1);
-        code.push(Op::InBoundsPtrAccessChain, &[to.word(), second.word(), first.word(), one.word()]);
-        code.push(Op::Store, &[first.word(), number.word(), 2, 8]);
-        let id = self.builder.int_constant(64, panics::kernel_id(function));
-        code.push(Op::Store, &[second.word(), id.word(), 2, 8]);
+        let private = self.builder.pointer_type(class(Storage::Function), ulong);
+        let mut words = vec![number];
+        for index in 1..panics::PRIVATE_WORDS {
+            let index = self.builder.int_constant(64, index);
+            let [at, word] = [(); 2].map(|()| self.builder.value());
+            code.push(Op::InBoundsPtrAccessChain, &[private.word(), at.word(), note.word(), index.word()]);
+            code.push(Op::Load, &[ulong.word(), word.word(), at.word(), 2, 8]);
+            words.push(word);
+        }
+        if let Some(checksum) = words.get_mut(1) {
+            let [of_code, of_both, sum] = [(); 3].map(|()| self.builder.value());
+            code.push(Op::IMul, &[ulong.word(), of_code.word(), number.word(), factor.word()]);
+            code.push(Op::BitwiseXor, &[ulong.word(), of_both.word(), checksum.word(), of_code.word()]);
+            code.push(Op::BitwiseXor, &[ulong.word(), sum.word(), of_both.word(), kernel.word()]);
+            *checksum = sum;
+        }
+        // The host looks for the kernel, in the second word.
+        let places = std::iter::once(0).chain(2..).zip(words).chain(std::iter::once((1, kernel)));
+        for (index, word) in places {
+            let index = self.builder.int_constant(64, index);
+            let at = self.builder.value();
+            code.push(Op::InBoundsPtrAccessChain, &[to.word(), at.word(), first.word(), index.word()]);
+            code.push(Op::Store, &[at.word(), word.word(), 2, 8]);
+        }
         code.push(Op::Branch, &[go_on.word()]);
         code.push(Op::Label, &[go_on.word()]);
     }

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use oclave_spirv::{Code, Op, TypeId, ValueId};
 
 use super::code::{Block, Inst, assemble};
+use super::messages::{DivergingCall, Source, constant_offset};
 use super::types::{Leaf, Scalar, class, leaves, range, storage_width};
 use super::{Argument, Output, panics};
 use crate::llvm::layout;
@@ -15,7 +16,7 @@ use crate::llvm::tree::{
 use crate::memory;
 use crate::program::Symbol;
 use crate::spaces::{Analysis, Copy, Storage, is_diverging};
-use crate::{Error, Result};
+use crate::{Error, Place, Result};
 
 /// A function that was lowered, without its head.
 pub(super) struct Lowered {
@@ -95,6 +96,8 @@ pub(super) struct Lower<'a, 'p> {
     typed: BTreeMap<ValueId, (ValueId, TypeId)>,
     /// Constants that were copied to the stack.
     copies: BTreeMap<Symbol, ValueId>,
+    /// Pointers that were calculated from others, by constant offsets.
+    addresses: BTreeMap<Local, (Local, u64)>,
     /// The address of the kernel's note of a panic.
     note: Option<ValueId>,
     /// What is written at the begin of the first block.
@@ -125,6 +128,7 @@ impl<'a, 'p> Lower<'a, 'p> {
             pending: Vec::new(),
             typed: BTreeMap::new(),
             copies: BTreeMap::new(),
+            addresses: BTreeMap::new(),
             note: None,
             prologue: Vec::new(),
         }
@@ -147,8 +151,10 @@ impl<'a, 'p> Lower<'a, 'p> {
             self.begin(label);
             let (message, mut stores) = (begin_of_message(&block.instructions), Vec::new());
             for (position, instruction) in block.instructions.iter().enumerate() {
+                self.remember_address(instruction);
                 let done = if is_diverging(&block.instructions, position) {
-                    self.panic(instruction, &stores)
+                    let before = block.instructions.get(..position).unwrap_or_default();
+                    self.panic(instruction, before, &stores)
                 } else if position >= message && self.is_private_store(instruction) {
                     // Nothing reads it. It may store what no device can hold: tables of references.
                     stores.push(instruction);
@@ -383,14 +389,14 @@ impl<'a, 'p> Lower<'a, 'p> {
             return note;
         }
         let note = if self.arguments.is_some() {
-            let ulong = self.int(64);
-            let zero = self.number(64, 0);
-            let note = self.variable(ulong, None);
-            self.prologue.push(Inst {
-                op: Op::Store,
-                result: None,
-                operands: vec![note.word(), zero.word(), 2, 8],
-            });
+            let (ulong, zero) = (self.int(64), self.number(64, 0));
+            let words = self.output.builder.array_type(ulong, panics::PRIVATE_WORDS);
+            let variable = self.variable(words, None);
+            let (ty, note) = (self.note_type(), self.output.builder.value());
+            self.prologue.extend([
+                Inst { op: Op::Bitcast, result: Some((ty, note)), operands: vec![variable.word()] },
+                Inst { op: Op::Store, result: None, operands: vec![note.word(), zero.word(), 2, 8] },
+            ]);
             note
         } else {
             self.output.builder.value()
@@ -404,32 +410,104 @@ impl<'a, 'p> Lower<'a, 'p> {
         matches!(&instruction.kind, Kind::Store { pointer, .. } if self.storage(pointer) == Storage::Function)
     }
 
-    /// A call that never returns. `stores` prepare its arguments.
-    fn panic(&mut self, call: &Instruction, stores: &[&Instruction]) -> Lowering<()> {
-        let program = self.output.program;
-        let places = program.places(self.copy.symbol.module, call);
-        let site = panics::site(program, &self.copy.symbol, &call.kind, stores, &places);
-        self.panic_at(site)
+    /// Messages of panics are looked for behind such pointers.
+    fn remember_address(&mut self, instruction: &Instruction) {
+        if let Kind::Address { element, base: Operand::Local(base), indices, .. } = &instruction.kind
+            && let Some(to) = instruction.result
+            && let Some(offset) = constant_offset(element, indices)
+        {
+            self.addresses.insert(to, (*base, offset));
+        }
+    }
+
+    /// A call that never returns. Of the instructions before it in its block, `skipped` are not lowered.
+    fn panic(
+        &mut self,
+        call: &Instruction,
+        before: &[Instruction],
+        skipped: &[&Instruction],
+    ) -> Lowering<()> {
+        let (program, module) = (self.output.program, self.copy.symbol.module);
+        let places = program.places(module, call);
+        let place = panics::place(program, module, &call.kind, &places);
+        let Kind::Call { callee: Callee::Function(name), arguments, .. } = &call.kind else {
+            return self.panic_at("panicked".to_owned(), &[], place);
+        };
+        let addresses = &self.addresses;
+        let message =
+            DivergingCall { program, module, before, skipped, addresses, name, arguments }.message();
+        // What cannot be lowered is not shown.
+        let (template, values) = message.template(|source| self.shown(source).ok());
+        self.panic_at(template, &values, place)
+    }
+
+    /// A value of a message as 64 bits.
+    fn shown(&mut self, source: &Source) -> Lowering<ValueId> {
+        let (ty, value) = match source {
+            Source::Value((ty, operand)) => (ty, self.scalar(ty, operand)?),
+            Source::Behind(pointer, ty) => {
+                let (pointer, storage) = self.pointer(pointer)?;
+                (ty, self.load_shown(pointer, storage, ty, Storage::Global)?)
+            }
+            Source::BehindReference(pointer, ty) => {
+                let behind = self.behind(pointer);
+                let (pointer, storage) = self.pointer(pointer)?;
+                let reference = self.load_shown(pointer, storage, &Type::Pointer, behind)?;
+                (ty, self.load_shown(reference, behind, ty, Storage::Global)?)
+            }
+        };
+        let ulong = self.int(64);
+        Ok(match ty {
+            Type::Int(1) => {
+                let (one, zero) = (self.number(64, 1), self.number(64, 0));
+                self.op(Op::Select, ulong, &[value, one, zero])
+            }
+            Type::Int(width @ ..=64) => {
+                let value = self.masked(value, *width);
+                self.resize(value, *width, 64)
+            }
+            Type::Float => {
+                let uint = self.int(32);
+                let bits = self.op(Op::Bitcast, uint, &[value]);
+                self.resize(bits, 32, 64)
+            }
+            Type::Double => self.op(Op::Bitcast, ulong, &[value]),
+            _ => return Err("a value that no message shows".into()),
+        })
+    }
+
+    fn load_shown(
+        &mut self,
+        pointer: ValueId,
+        storage: Storage,
+        ty: &Type,
+        behind: Storage,
+    ) -> Lowering<ValueId> {
+        let values = self.load_leaves(pointer, storage, &leaves(ty)?, behind, layout::align(ty))?;
+        values.first().copied().ok_or_else(|| "a value without parts".into())
     }
 
     /// A call through a pointer that points to none of the functions that are known.
     pub(super) fn panic_without_function(&mut self, instruction: &Instruction) -> Lowering<()> {
         let places = self.output.program.places(self.copy.symbol.module, instruction);
         let message = "a call through a pointer reached no function".to_owned();
-        self.panic_at(panics::PanicSite { message, place: places.last().cloned() })
+        self.panic_at(message, &[], places.last().cloned())
     }
 
-    fn panic_at(&mut self, site: panics::PanicSite) -> Lowering<()> {
-        let number = self.output.panics.number(site);
+    /// Notes a panic, and leaves the function.
+    fn panic_at(&mut self, message: String, values: &[ValueId], place: Option<Place>) -> Lowering<()> {
+        let number = self.output.panics.number(panics::PanicSite { message, place });
         let number = self.number(64, number << panics::WORK_ITEM_BITS);
+        let checksum = self.checksum(values);
         if self.arguments.is_some() {
-            self.report(number);
+            self.report(number, checksum, values);
             self.panic_exits.insert(self.current);
             self.end(Op::Return, &[]);
             return Ok(());
         }
         let note = self.note();
-        self.effect(Op::Store, &[note.word(), number.word(), 2, 8]);
+        let words = [&[number], checksum.as_slice(), values].concat();
+        self.store_words(note, &words, Storage::Function);
         self.leave()
     }
 
@@ -461,7 +539,15 @@ impl<'a, 'p> Lower<'a, 'p> {
         self.end(Op::BranchConditional, &[panicked.word(), leave.word(), go_on.word()]);
         self.begin(leave);
         if self.arguments.is_some() {
-            self.report(value);
+            let words: Vec<ValueId> = (1..panics::PRIVATE_WORDS)
+                .map(|index| {
+                    let at = self.word_at(note, index, Storage::Function);
+                    self.op_words(Op::Load, ulong, vec![at.word(), 2, 8])
+                })
+                .collect();
+            if let Some((checksum, values)) = words.split_first() {
+                self.report(value, Some(*checksum), values);
+            }
             self.panic_exits.insert(self.current);
         }
         self.leave()?;
@@ -469,8 +555,9 @@ impl<'a, 'p> Lower<'a, 'p> {
         Ok(())
     }
 
-    /// Writes a panic to the device global. `number` is that of the place, in its upper bits.
-    fn report(&mut self, number: ValueId) {
+    /// Writes a panic to the device global. `number` is that of the place, in its upper bits. `checksum` is what the
+    /// checksum has of the values.
+    fn report(&mut self, number: ValueId, checksum: Option<ValueId>, values: &[ValueId]) {
         if !self.output.variables.reports_panics {
             return;
         }
@@ -481,11 +568,49 @@ impl<'a, 'p> Lower<'a, 'p> {
         let id = self.op(Op::BitwiseAnd, ulong, &[id, mask]);
         let code = self.op(Op::BitwiseOr, ulong, &[number, id]);
         let first = self.op(Op::Bitcast, to, &[variable]);
-        let one = self.number(64, 1);
-        let second = self.op(Op::InBoundsPtrAccessChain, to, &[first, one]);
-        self.effect(Op::Store, &[first.word(), code.word(), 2, 8]);
-        let kernel = self.number(64, super::panics::kernel_id(&self.copy.symbol.name));
-        self.effect(Op::Store, &[second.word(), kernel.word(), 2, 8]);
+        let kernel = self.number(64, panics::kernel_id(&self.copy.symbol.name));
+        let mut words = vec![code, kernel];
+        if let Some(checksum) = checksum {
+            let factor = self.number(64, panics::FACTOR);
+            let of_code = self.op(Op::IMul, ulong, &[code, factor]);
+            let sum = self.op(Op::BitwiseXor, ulong, &[checksum, of_code]);
+            words.push(self.op(Op::BitwiseXor, ulong, &[sum, kernel]));
+        }
+        words.extend(values);
+        self.store_words(first, &words, Storage::Global);
+    }
+
+    /// What the checksum has of values, if there are any.
+    fn checksum(&mut self, values: &[ValueId]) -> Option<ValueId> {
+        let (ulong, factor) = (self.int(64), self.number(64, panics::FACTOR));
+        let mut values = values.iter().rev().copied();
+        let last = values.next()?;
+        let last = self.op(Op::IMul, ulong, &[last, factor]);
+        Some(values.fold(last, |sum, value| {
+            let sum = self.op(Op::IAdd, ulong, &[sum, value]);
+            self.op(Op::IMul, ulong, &[sum, factor])
+        }))
+    }
+
+    /// Stores 64-bit words one behind the other. The second one is the last that is written: the host looks for it.
+    fn store_words(&mut self, first: ValueId, words: &[ValueId], storage: Storage) {
+        for (index, word) in
+            (0_u64..).zip(words).filter(|(index, _)| *index != 1).chain((1..).zip(words.get(1)))
+        {
+            let at = self.word_at(first, index, storage);
+            self.effect(Op::Store, &[at.word(), word.word(), 2, 8]);
+        }
+    }
+
+    /// The address of a 64-bit word behind one.
+    fn word_at(&mut self, first: ValueId, index: u64, storage: Storage) -> ValueId {
+        if index == 0 {
+            return first;
+        }
+        let ulong = self.int(64);
+        let to = self.output.builder.pointer_type(class(storage), ulong);
+        let index = self.number(64, index);
+        self.op(Op::InBoundsPtrAccessChain, to, &[first, index])
     }
 
     // Operands.

@@ -49,7 +49,7 @@ impl Lower<'_, '_> {
     }
 
     /// Where the pointers in the memory behind an operand point to.
-    fn behind(&self, pointer: &Operand) -> Storage {
+    pub(super) fn behind(&self, pointer: &Operand) -> Storage {
         match pointer {
             Operand::Local(local) => self.analysis.behind(*local),
             Operand::Constant(_) => Storage::Global,

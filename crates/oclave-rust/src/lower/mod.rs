@@ -13,6 +13,7 @@ mod intrinsics;
 mod ints;
 mod library;
 mod memory;
+mod messages;
 pub(crate) mod panics;
 mod print;
 mod ranges;
@@ -508,9 +509,9 @@ impl Output<'_> {
         if let Some(variable) = self.helpers.get(panics::VARIABLE) {
             return (*variable, to);
         }
-        let pair = self.builder.array_type(ulong, 2);
-        let place = self.builder.pointer_type(StorageClass::CrossWorkgroup, pair);
-        let null = self.builder.null(pair);
+        let words = self.builder.array_type(ulong, panics::WORDS);
+        let place = self.builder.pointer_type(StorageClass::CrossWorkgroup, words);
+        let null = self.builder.null(words);
         let variable = self.builder.variable(place, StorageClass::CrossWorkgroup, Some(null));
         self.builder.name(variable, panics::VARIABLE);
         self.builder.decorate_linkage(variable, panics::VARIABLE, LinkageType::Export);

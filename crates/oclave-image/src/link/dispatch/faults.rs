@@ -11,11 +11,12 @@ use oclave_spirv::{
 /// The device global to which an invalid virtual call writes its code and the [`fault_id`] of its
 /// kernel.
 ///
-/// It has two 64-bit words, in this order, and is a pointer variable like other device globals.
+/// These are its first two 64-bit words. Panics of kernels in Rust use all of them: code, id, checksum
+/// ([`panic_checksum`](crate::panic_checksum)) and the values of the message. It is a pointer variable like other device globals.
 pub const VIRTUAL_FAULT: &str = "__oclave_virtual_fault";
 
 /// Size of [`VIRTUAL_FAULT`].
-pub const VIRTUAL_FAULT_BYTES: u32 = 16;
+pub const VIRTUAL_FAULT_BYTES: u32 = (3 + crate::PANIC_VALUES as u32) * 8;
 
 /// The function that dispatchers call: `void (ulong code)`.
 pub(super) const FAULT_FUNCTION: &str = "__oclave_note_virtual_fault";
