@@ -517,3 +517,34 @@ fn rk_bld_001_programs_come_from_the_cache_and_work((context, _): (Context, Queu
         );
     }
 }
+
+#[device_test(setting)]
+fn rk_bld_002_images_made_ahead_of_time((context, queue): (Context, Queue)) {
+    let is_used = |bytes: &&[u8]| {
+        ["features", "panics"].contains(&oclave_image::DeviceImage::from_bytes(bytes).unwrap().name.as_str())
+    };
+    let images: Vec<&[u8]> = on_device::IMAGES.containers().iter().copied().filter(is_used).collect();
+    let made = oclave::kernel::build_ahead_of_time(context.device(), &images, true).unwrap();
+    let bundles: Vec<_> =
+        made.iter().map(|bytes| crate::common::load::image(&context, bytes).unwrap()).collect();
+    let call = |name: &str| bundles.iter().find_map(|bundle| bundle.kernel(name).ok()).unwrap().call();
+    let session = oclave::record::Session::start();
+    // Device globals, with the values of the source and those of the host.
+    let out = memory::<i32>(&queue, 60);
+    queue.write(&kernels::FACTOR, &2).unwrap();
+    run(&queue, 60, call("globals").pointer_mut::<i32>(&out));
+    let wanted = (0..60).map(|i| (i * 2 + 1 + i % 6).clamp(-5, 50) + 7);
+    assert_eq!(queue.read(&out).unwrap(), wanted.collect::<Vec<i32>>());
+    // Panics know their places and their values.
+    let (x, sums) = (queue.upload(&[4_u32, 5]).unwrap(), memory::<u32>(&queue, 3));
+    let bounds = || call("bounds").slice::<u32>(&x).pointer_mut::<u32>(&sums);
+    run(&queue, 2, bounds());
+    assert_eq!(queue.read(&sums).unwrap()[..2], [5, 6]);
+    let parts = ["panics.rs", "index out of bounds: the len is 2 but the index is 2", "kernel `bounds`"];
+    super::rust_support::panics(&queue, 3, bounds(), &parts);
+    assert_eq!(crate::common::compiled(&session), 0, "nothing is compiled");
+    assert_eq!(crate::common::from_binaries(&session), 2);
+    // A launch is checked as that of a generated function.
+    let error = queue.parallel_for(4, bounds()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NdRange, "{error}");
+}
