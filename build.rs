@@ -98,6 +98,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 sources.iter().map(|source| format!("kernels/rust/{source}")).collect();
             oclave_build::Config::new().out_name(name).compile(&sources)?;
         }
+        println!("cargo::rerun-if-changed=tests/fixtures/random.rs");
+        oclave_build::Config::new().out_name("rust_random").compile(&["tests/fixtures/random.rs"])?;
         oclave_build::Config::new()
             .out_name("rust_quiet")
             .panics(oclave_build::Panics::Ignore)

@@ -46,22 +46,12 @@ run_other_compilers() {
 version_of_llvm() {
     local version=${1#llvm}
     if [ "$version" = -newest ]; then
-        version=$(newest_there)
-        [ -n "$version" ] || { "$OCLAVE_REPO/ci/setup" llvm-newest >&2 && version=$(newest_there); }
+        version=$(newest_llvm)
+        [ -n "$version" ] || { "$OCLAVE_REPO/ci/setup" llvm-newest >&2 && version=$(newest_llvm); }
     else
         "$OCLAVE_REPO/ci/setup" "llvm$version" >&2 || return 1
     fi
     [ -n "$version" ] && echo "$version"
-}
-
-# The newest of the compilers behind LLVM 19 that are set up.
-newest_there() {
-    local dir version newest=19
-    for dir in "$OCLAVE_HOME"/llvm[0-9]*-1; do
-        version=$(basename "$dir" | sed -n 's/^llvm\([0-9]*\)-.*/\1/p')
-        ! is_stamped "$dir" || [ "$version" -le "$newest" ] || newest=$version
-    done
-    [ "$newest" -eq 19 ] || echo "$newest"
 }
 
 test_part() {

@@ -71,6 +71,16 @@ use_llvm() {
     export OCLAVE_REQUIRE_TOOLCHAIN=1
 }
 
+# newest_llvm: the newest LLVM behind 19 that is set up; nothing where there is none.
+newest_llvm() {
+    local dir version newest=19
+    for dir in "$OCLAVE_HOME"/llvm[0-9]*-1; do
+        version=$(basename "$dir" | sed -n 's/^llvm\([0-9]*\)-.*/\1/p')
+        ! is_stamped "$dir" || [ "$version" -le "$newest" ] || newest=$version
+    done
+    [ "$newest" -eq 19 ] || echo "$newest"
+}
+
 # unified_svm_library: the library that shows cl_khr_unified_svm on top of what a driver has (ci/setup.d/unified_svm.c). Made where
 # it is missing or older than its source; nothing where there is no C compiler.
 unified_svm_library() {

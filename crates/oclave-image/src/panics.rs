@@ -1,8 +1,8 @@
 //! What kernels in Rust tell of their panics: where they may panic, and with which message.
 //!
-//! Messages are templates. `{0 u32}` stands for value 0, whose Rust type is `u32`. Options may follow the type:
-//! `.3` (precision), `#`, and the letter of the format (`?`, `x`, `X`, `b`, `o`, `e`, `E`). `{0 range}` stands for the message of a slice
-//! whose start, end and length are the values from 0 on. `{{` and `}}` stand for braces.
+//! Messages are templates. `{0 u32}` stands for value 0, whose Rust type is `u32`. Options may follow the type: a precision
+//! (`.3`), `#`, and the letter of the format (`?`, `x`, `X`, `b`, `o`, `e`, `E`). `{0 range}` stands for the message of a slice
+//! whose start, end and length are three values. `{{` and `}}` stand for braces.
 
 use std::fmt::Write as _;
 

@@ -372,6 +372,28 @@ fn integers_of_all_widths() {
 }
 
 #[test]
+fn integers_of_512_bits_are_moved() {
+    // rustc 1.100 moves structs of 64 bytes like this.
+    let compiler = Compiler::new();
+    let source = "#[kernel] pub fn k(_i: Item<1>, x: &[[u64; 8]], to: Global<[u64; 8]>, mut y: Out<u32>) {
+            let _ = to.len();
+            let mut copy = std::mem::MaybeUninit::<u128>::uninit();
+            let value = unsafe { x.as_ptr().cast::<u128>().read_volatile() };
+            unsafe { copy.as_mut_ptr().write_volatile(value) };
+            *y = value as u32;
+        }";
+    let text = compiler.text(&format!("{HEAD}{source}"));
+    assert!(text.contains("load volatile i128") && text.contains("trunc i128"), "{text}");
+    let (text, own) = (text.replace("i128", "i512"), compiler.kernel_crate());
+    let texts = [Text { name: "k.ll", ir: &text }, Text { name: "oclave_kernel.ll", ir: &own }];
+    let compiled = compile(&texts).unwrap();
+    let count = |op| compiled.module.instructions().filter(|i| i.is(op)).count();
+    assert!(count(Op::Load) >= 8 && count(Op::Store) >= 8, "eight parts are loaded and stored");
+    let refused = compile(&[Text { ir: &text.replace("trunc i512", "sext i512"), ..texts[0] }, texts[1]]);
+    assert!(refused.is_err_and(|error| error.to_string().contains("i512")));
+}
+
+#[test]
 fn copies_fills_and_large_values() {
     let compiler = Compiler::new();
     sound(

@@ -23,6 +23,7 @@
 //! | [`generate`] | the kernel of a seed |
 //! | [`print`](mod@print) | OpenCL C |
 //! | [`print_rust`] | Rust |
+//! | [`translated`] | SPIR-V of kernels in Rust, by `llvm-spirv` |
 //! | [`evaluate`] | the interpreter |
 
 pub mod ast;
@@ -33,6 +34,7 @@ mod lines;
 pub mod print;
 pub mod print_rust;
 mod random;
+pub mod translated;
 
 /// The words that all kernels read.
 #[must_use]

@@ -1,13 +1,14 @@
 //! Writes random kernels, their device images, their launches and the expected results to files.
 //!
 //! ```text
-//! random-kernels [--rust] [--once] SEED FIRST COUNT FOLDER
+//! random-kernels [--rust | --translated] [--once] SEED FIRST COUNT FOLDER
 //! ```
 //! | file | contents |
 //! |---|---|
 //! | `kernels.cl` | the kernels FIRST to FIRST + COUNT - 1 of the seed, as OpenCL C |
 //! | `kernels0.rs`, … | with `--rust` the same in Rust, 50 in each file |
 //! | `random_kernels.*.oclimg` | their device images |
+//! | `kernels0.spv`, … | in place of images with `--translated`: kernels in Rust, by `llvm-spirv` |
 //! | `input.bin` | the words that all of them read, little-endian |
 //! | `launches.txt` | a line per launch: kernel, global size x, y, group size x, y, number of output words, two arguments |
 //! | `expected.bin` | the output words of all launches, one after the other, little-endian |
@@ -17,27 +18,31 @@
 //! output starts as zeros. Launches that take the interpreter too many steps are left out.
 //! With `--once` each kernel has one launch: the next work-group size of its list for each next kernel.
 //! `ci/random-kernels` runs the rest on a device.
+//!
+//! `--translated` takes `llvm-link` and `llvm-spirv` from `OCLAVE_LLVM_LINK` and `OCLAVE_LLVM_SPIRV`. Their LLVM is that of rustc, or newer.
 
 use std::error::Error;
 use std::fmt::Write as _;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::{env, fs};
 
 use random_kernels::evaluate::evaluate;
-use random_kernels::{generate, group_sizes, input, print, print_rust};
+use random_kernels::{generate, group_sizes, input, print, print_rust, translated};
 
 /// Steps of the interpreter after which a launch is left out.
 const STEPS: u64 = 2_000_000;
 
 fn main() -> ExitCode {
     let mut arguments: Vec<String> = env::args().skip(1).collect();
-    let rust = arguments.first().is_some_and(|argument| argument == "--rust");
+    let has = |arguments: &[String], option| arguments.first().is_some_and(|argument| argument == option);
+    let translated = has(&arguments, "--translated");
+    let rust = translated || has(&arguments, "--rust");
     arguments.drain(..usize::from(rust));
-    let once = arguments.first().is_some_and(|argument| argument == "--once");
+    let once = has(&arguments, "--once");
     let [seed, first, count, folder] = arguments.get(usize::from(once)..).unwrap_or_default() else {
-        eprintln!("usage: random-kernels [--rust] [--once] SEED FIRST COUNT FOLDER");
+        eprintln!("usage: random-kernels [--rust | --translated] [--once] SEED FIRST COUNT FOLDER");
         return ExitCode::from(2);
     };
     let (Ok(seed), Ok(first), Ok(count)) = (seed.parse(), first.parse::<u64>(), count.parse()) else {
@@ -45,7 +50,7 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     let numbers = first..first.saturating_add(count);
-    match write(seed, numbers, Choices { rust, once }, Path::new(folder)) {
+    match write(seed, numbers, Choices { rust, translated, once }, Path::new(folder)) {
         Ok(summary) => {
             println!("{summary}");
             ExitCode::SUCCESS
@@ -61,6 +66,7 @@ fn main() -> ExitCode {
 #[derive(Debug, Clone, Copy)]
 struct Choices {
     rust: bool,
+    translated: bool,
     once: bool,
 }
 
@@ -70,7 +76,7 @@ const PER_SOURCE: usize = 50;
 fn write(
     seed: u64,
     numbers: Range<u64>,
-    Choices { rust, once }: Choices,
+    Choices { rust, translated, once }: Choices,
     folder: &Path,
 ) -> Result<String, Box<dyn Error>> {
     let input = input();
@@ -119,10 +125,26 @@ fn write(
     let mut config = oclave_build::Config::new();
     config.out_name("random_kernels").out_dir(folder).env("CARGO_MANIFEST_DIR", folder);
     config.compile_to(&paths, &mut std::io::stderr().lock())?;
+    if translated {
+        translate(folder, &paths)?;
+    }
     fs::write(folder.join("launches.txt"), launches)?;
     fs::write(folder.join("input.bin"), little_endian(&input))?;
     fs::write(folder.join("expected.bin"), little_endian(&expected))?;
     Ok(format!("{count} kernels, {launched} launches; {left_out} launches take too long and are left out"))
+}
+
+/// Puts modules of `llvm-spirv` in the place of the images.
+fn translate(folder: &Path, sources: &[PathBuf]) -> Result<(), Box<dyn Error>> {
+    let tool = |variable: &str| env::var(variable).map_err(|error| format!("{variable}: {error}"));
+    let (link, spirv) = (tool("OCLAVE_LLVM_LINK")?, tool("OCLAVE_LLVM_SPIRV")?);
+    for source in sources {
+        let name = source.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
+        let ir = folder.join(format!("random_kernels.work/{name}.rust/{name}.ll"));
+        translated::translate(&ir, &folder.join(format!("{name}.spv")), &link, &spirv)?;
+        fs::remove_file(folder.join(format!("random_kernels.{name}.oclimg")))?;
+    }
+    Ok(())
 }
 
 fn little_endian(words: &[u32]) -> Vec<u8> {

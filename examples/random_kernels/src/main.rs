@@ -52,6 +52,8 @@ struct Runner {
     input: UsmSlice<u32>,
     /// Whether they are in Rust, whose kernels take lengths, and the output twice.
     is_rust: bool,
+    /// Whether `llvm-spirv` made them, whose modules do not tell that parameters are slices.
+    is_translated: bool,
     /// Whether graphs run the kernels, too.
     interpret: bool,
 }
@@ -63,18 +65,22 @@ impl Runner {
         let mut bundles = Vec::new();
         for entry in fs::read_dir(folder)? {
             let path = entry?.path();
-            if path.extension().is_some_and(|extension| extension == "oclimg") {
-                let bytes = fs::read(path)?;
-                // SAFETY: the kernels are this repository's own; they stay within the memory that
-                // they are given.
-                bundles.push(unsafe { KernelBundle::from_image(&context, &bytes) }?);
-            }
+            let load = match path.extension().and_then(|extension| extension.to_str()) {
+                Some("oclimg") => KernelBundle::from_image,
+                Some("spv") => KernelBundle::from_spirv,
+                _ => continue,
+            };
+            let bytes = fs::read(path)?;
+            // SAFETY: the kernels are this repository's own; they stay within the memory that
+            // they are given.
+            bundles.push(unsafe { load(&context, &bytes) }?);
         }
         let words = read_words(&folder.join("input.bin"))?;
         let input = context.alloc_device(words.len())?;
         queue.write(&input, &words)?;
         let is_rust = folder.join("kernels0.rs").is_file();
-        Ok(Self { queue, bundles, input, is_rust, interpret })
+        let is_translated = folder.join("kernels0.spv").is_file();
+        Ok(Self { queue, bundles, input, is_rust, is_translated, interpret })
     }
 
     fn call(&self, launch: &Launch<'_>, out: &UsmSlice<u32>) -> Result<KernelCall, Box<dyn Error>> {
@@ -85,7 +91,11 @@ impl Runner {
             .ok_or("no image has the kernel")?;
         let [a, b] = launch.arguments;
         let call = bundle.kernel(launch.kernel)?.call();
-        Ok(if self.is_rust {
+        Ok(if self.is_translated {
+            let (words, given) = (launch.words as u64, self.input.len() as u64);
+            let call = call.pointer_mut(out).value(words).pointer_mut(out).value(words);
+            call.pointer_mut(&self.input).value(given).value(a).value(b)
+        } else if self.is_rust {
             call.slice_mut(out).slice_mut(out).slice(&self.input).value(a).value(b)
         } else {
             call.pointer_mut(out).pointer(&self.input).value(a).value(b)

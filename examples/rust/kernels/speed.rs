@@ -161,11 +161,11 @@ pub fn sha256(item: Item<1>, blocks: &[[u32; 16]], mut out: Out<[u32; 8]>) {
         0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19_u32,
     ];
     let [mut a, mut b, mut c, mut d, mut e, mut f, mut g, mut h] = start;
-    for (root, word) in ROOTS.iter().zip(words) {
+    for (root, word) in ROOTS.iter().zip(&words) {
         let big = e.rotate_right(6) ^ e.rotate_right(11) ^ e.rotate_right(25);
         let choice = e & f ^ !e & g;
         let first =
-            h.wrapping_add(big).wrapping_add(choice).wrapping_add(*root).wrapping_add(word);
+            h.wrapping_add(big).wrapping_add(choice).wrapping_add(*root).wrapping_add(*word);
         let big = a.rotate_right(2) ^ a.rotate_right(13) ^ a.rotate_right(22);
         let second = big.wrapping_add(a & b ^ a & c ^ b & c);
         (h, g, f, e) = (g, f, e, d.wrapping_add(first));

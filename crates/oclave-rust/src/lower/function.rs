@@ -706,11 +706,10 @@ impl<'a, 'p> Lower<'a, 'p> {
             (Constant::Zero, Scalar::Float(width)) => self.output.builder.float_constant(width, 0),
             (Constant::Zero, Scalar::Pointer) => self.output.builder.null(ty),
             (Constant::Int(value), Scalar::Bool) => {
-                self.output.builder.bool_constant(value >> (64 * index as u32) & 1 == 1)
+                self.output.builder.bool_constant(part_of(*value, index) & 1 == 1)
             }
             (Constant::Int(value), Scalar::Int(width)) => {
-                let value = (value >> (64 * index as u32)) as u64;
-                self.number(width, value & mask(width))
+                self.number(width, part_of(*value, index) & mask(width))
             }
             (Constant::Float(bits), Scalar::Float(width)) => self.output.builder.float_constant(width, *bits),
             (Constant::Global(_) | Constant::Expression(_), Scalar::Pointer) => {
@@ -1352,6 +1351,12 @@ fn order(function: &Function) -> Vec<BlockIndex> {
     }
     order.reverse();
     order
+}
+
+/// The 64 bits of a constant from bit `64 * index` on.
+fn part_of(value: u128, index: usize) -> u64 {
+    let by = u32::try_from(index).ok().and_then(|index| index.checked_mul(64));
+    by.and_then(|by| value.checked_shr(by)).unwrap_or(0) as u64
 }
 
 /// The first instruction of a block from which on nothing reads memory before the panic that ends the block. The number of

@@ -20,6 +20,10 @@ impl Lower<'_, '_> {
     ) -> Lowering<()> {
         let ty = &instruction.ty;
         let stem = stem(name);
+        let is_widest = |ty: &Type| matches!(ty, Type::Int(129..));
+        if is_widest(ty) || arguments.iter().any(|(ty, _)| is_widest(ty)) {
+            return Err(format!("`{name}`").into());
+        }
         match stem {
             "assume"
             | "lifetime.start"

@@ -37,6 +37,11 @@ impl Lower<'_, '_> {
             self.set(instruction, vec![wide.low, wide.high]);
             return Ok(());
         }
+        if let Type::Int(width @ 129..) = ty
+            && !matches!(op, Binary::And | Binary::Or | Binary::Xor)
+        {
+            return Err(Refusal::new(format!("arithmetic on numbers of {width} bits"), NARROWER));
+        }
         let mut results = Vec::new();
         for (leaf, (left, right)) in leaves(ty)?.iter().zip(left.iter().zip(right.iter())) {
             results.push(self.binary_scalar(op, leaf.scalar, *left, *right)?);
@@ -182,6 +187,9 @@ impl Lower<'_, '_> {
             );
             self.set(instruction, vec![result]);
             return Ok(());
+        }
+        if let Type::Int(width @ 129..) = of {
+            return Err(Refusal::new(format!("a comparison of numbers of {width} bits"), NARROWER));
         }
         let mut results = Vec::new();
         for (leaf, (left, right)) in leaves(of)?.iter().zip(left.iter().zip(right.iter())) {
@@ -561,6 +569,9 @@ impl Lower<'_, '_> {
 
     fn wide_cast(&mut self, cast: Cast, from: u32, to: u32, values: &[ValueId]) -> Lowering<Vec<ValueId>> {
         let first = values.first().copied().ok_or_else(|| Refusal::from("a number without a value"))?;
+        if from > 128 || to > 128 {
+            return self.widest_cast(cast, from, to, values);
+        }
         Ok(match (cast, values) {
             (Cast::Trunc, &[low, _]) if to == 1 => {
                 vec![self.cast_scalar(Cast::Trunc, Scalar::Int(64), Scalar::Bool, low)?]
@@ -586,6 +597,28 @@ impl Lower<'_, '_> {
             }
             _ => return Err(format!("a conversion between i{from} and i{to}").into()),
         })
+    }
+}
+
+impl Lower<'_, '_> {
+    /// Conversions of numbers of more than 128 bits, which are memory that is moved: to their lower parts, and from these.
+    fn widest_cast(&mut self, cast: Cast, from: u32, to: u32, values: &[ValueId]) -> Lowering<Vec<ValueId>> {
+        let parts = leaves(&Type::Int(to))?;
+        let has = |index: usize| values.get(index).copied();
+        let mut results = Vec::new();
+        for (index, part) in parts.iter().enumerate() {
+            let own = from.saturating_sub(index as u32 * 64).min(64);
+            results.push(match (cast, part.scalar, has(index)) {
+                (Cast::Trunc, Scalar::Bool, Some(value)) => {
+                    self.cast_scalar(Cast::Trunc, Scalar::Int(own), Scalar::Bool, value)?
+                }
+                (Cast::ZExt, Scalar::Int(_), Some(value)) if from == 1 => self.of_bool(value, 64, 1),
+                (Cast::Trunc | Cast::ZExt, Scalar::Int(width), Some(value)) => self.resize(value, own, width),
+                (Cast::ZExt, Scalar::Int(width), None) => self.number(width, 0),
+                _ => return Err(Refusal::new(format!("a conversion between i{from} and i{to}"), NARROWER)),
+            });
+        }
+        Ok(results)
     }
 }
 

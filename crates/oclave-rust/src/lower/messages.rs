@@ -35,7 +35,7 @@ enum Part {
 /// Where a value is.
 #[derive(Debug, Clone)]
 pub(super) enum Source {
-    /// An argument, or what was stored.
+    /// An argument, or a value that the block stores.
     Value(Typed),
     /// What a pointer points to.
     Behind(Operand, Type),
@@ -166,6 +166,7 @@ impl DivergingCall<'_> {
             "panic_const_shr_overflow" => "attempt to shift right with overflow",
             "panic_const_div_by_zero" => "attempt to divide by zero",
             "panic_const_rem_by_zero" => "attempt to calculate the remainder with a divisor of zero",
+            _ if path.contains("overflow_panic") => overflow(last),
             "unwrap_failed" if path.contains("option") => "called `Option::unwrap()` on a `None` value",
             "trap" => "aborted",
             _ => "",
@@ -339,7 +340,8 @@ impl DivergingCall<'_> {
                         if first & bit == 0 { Some(None) } else { number(bytes).map(little).map(Some) }
                     };
                     let flags = option(1, 4)?.unwrap_or(0);
-                    let _width = option(2, 2)?;
+                    // The width is left out.
+                    option(2, 2)?;
                     // A precision that is an argument itself is not shown.
                     let precision = option(4, 2)?.filter(|_| first & 32 == 0);
                     next = option(8, 2)?.unwrap_or(next);
@@ -375,7 +377,8 @@ impl DivergingCall<'_> {
             None => values.map_or(0, |(_, count)| count),
         };
         let mut message = Message::default();
-        for index in 0..texts.max(shown) {
+        // A value may stand before the first text, or behind the last one.
+        for index in 0..texts.max(shown.min(texts + 1)) {
             if index < texts {
                 message.push(&string_in(self.program, &pieces, index * 16)?);
             }
@@ -402,11 +405,12 @@ impl DivergingCall<'_> {
         flags: u64,
         precision: Option<u64>,
     ) {
-        let shown = match self.stored(values, index * 16 + 8) {
+        let at = index.wrapping_mul(16);
+        let shown = match self.stored(values, at.wrapping_add(8)) {
             Some((_, Operand::Constant(Constant::Global(name)))) => demangle::shown(name),
             _ => None,
         };
-        let (Some(shown), Some((_, pointer))) = (shown, self.stored(values, index * 16)) else {
+        let (Some(shown), Some((_, pointer))) = (shown, self.stored(values, at)) else {
             message.parts.push(Part::Unknown);
             return;
         };
@@ -436,7 +440,9 @@ impl DivergingCall<'_> {
     /// What a pointer was calculated from, and by which offset.
     fn place(&self, pointer: Local) -> (Local, u64) {
         let (mut at, mut offset) = (pointer, 0_u64);
-        while let Some((base, bytes)) = self.addresses.get(&at) {
+        // Blocks that nothing reaches may calculate a pointer from itself.
+        for _ in 0..self.addresses.len() {
+            let Some((base, bytes)) = self.addresses.get(&at) else { break };
             (at, offset) = (*base, offset.wrapping_add(*bytes));
         }
         (at, offset)
@@ -455,6 +461,24 @@ const FORMAT_BYTES: u64 = 48;
 const ALTERNATE: u64 = 1 << 23;
 const DEBUG_LOWER_HEX: u64 = 1 << 25;
 const DEBUG_UPPER_HEX: u64 = 1 << 26;
+
+/// What the functions of `core::num::overflow_panic` say.
+fn overflow(function: &str) -> &'static str {
+    match function {
+        "add" => "attempt to add with overflow",
+        "sub" => "attempt to subtract with overflow",
+        "mul" => "attempt to multiply with overflow",
+        "div" => "attempt to divide with overflow",
+        "rem" => "attempt to calculate the remainder with overflow",
+        "neg" => "attempt to negate with overflow",
+        "shl" => "attempt to shift left with overflow",
+        "shr" => "attempt to shift right with overflow",
+        "cast_integer" => "attempt to cast integer with overflow",
+        // Since 1.100.
+        "pow" => "attempt to exponentiate with overflow",
+        _ => "",
+    }
+}
 
 /// The bytes that the indices of an address lead to, if they are constants.
 pub(super) fn constant_offset(element: &Type, indices: &[Typed]) -> Option<u64> {

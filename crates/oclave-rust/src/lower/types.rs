@@ -1,7 +1,7 @@
 //! Values of LLVM as scalars of SPIR-V.
 //!
 //! Every value is a list of scalars: structs, arrays and vectors are taken apart, and integers of
-//! more than 64 bits are two. An integer of another width than 8, 16, 32 or 64 lies in the next of
+//! more than 64 bits have one for each 64. An integer of another width than 8, 16, 32 or 64 lies in the next of
 //! these, and its upper bits are zero.
 
 use oclave_spirv::{StorageClass, TypeId};
@@ -30,6 +30,8 @@ pub(super) struct Leaf {
 
 /// Values of more scalars are not taken apart.
 const MOST: usize = 4096;
+/// Integers of more bits are not taken apart. rustc 1.100 moves structs of 64 bytes as one of 512 bits.
+pub(super) const WIDEST: u32 = 4096;
 
 /// The scalars of a type, in order.
 pub(super) fn leaves(ty: &Type) -> Result<Vec<Leaf>, String> {
@@ -44,9 +46,12 @@ fn collect(ty: &Type, at: u64, found: &mut Vec<Leaf>) -> Result<(), String> {
         Type::Void => {}
         Type::Int(1) => push(Scalar::Bool, at),
         Type::Int(width @ 2..=64) => push(Scalar::Int(*width), at),
-        Type::Int(width @ 65..=128) => {
-            push(Scalar::Int(64), at);
-            push(Scalar::Int(width - 64), at.saturating_add(8));
+        Type::Int(width @ 65..=WIDEST) => {
+            let others = (width - 1) / 64;
+            for index in 0..others {
+                push(Scalar::Int(64), at.saturating_add(u64::from(index) * 8));
+            }
+            push(Scalar::Int(width - others * 64), at.saturating_add(u64::from(others) * 8));
         }
         Type::Half => push(Scalar::Float(16), at),
         Type::Float => push(Scalar::Float(32), at),
