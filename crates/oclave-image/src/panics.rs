@@ -1,8 +1,14 @@
 //! What kernels in Rust tell of their panics: where they may panic, and with which message.
 //!
-//! Messages are templates. `{0 u32}` stands for value 0, whose Rust type is `u32`. Options may follow the type: a precision
-//! (`.3`), `#`, and the letter of the format (`?`, `x`, `X`, `b`, `o`, `e`, `E`). `{0 range}` stands for the message of a slice
-//! whose start, end and length are three values. `{{` and `}}` stand for braces.
+//! Messages are templates:
+//!
+//! | in the template | in the message |
+//! |---|---|
+//! | `{0 u32}` | value 0, whose Rust type is `u32` |
+//! | `{1 f32 .3?}` | value 1 with a precision and the letter of a format: `?`, `x`, `X`, `b`, `o`, `e` or `E` |
+//! | `{0 u32 #x}` | value 0 in the alternate form |
+//! | `{0 range}` | what `core` says of a slice whose start, end and length are values 0, 1 and 2 |
+//! | `{{`, `}}` | braces |
 
 use std::fmt::Write as _;
 

@@ -40,8 +40,8 @@ pub const SIDES: &str = "oclave/if_device";
 /// Set of what devices without fp64 load instead of the image: `image` → the bytes of an image.
 pub const WITHOUT_FP64: &str = "oclave/without fp64";
 
-/// Set of kernels in Rust that may panic: kernel → its id in the note of a panic
-/// ([`VIRTUAL_FAULT`](crate::passes::VIRTUAL_FAULT)) and the places, as [`encode_panics`](crate::encode_panics) writes them.
+/// Set of kernels in Rust that may panic: kernel → what [`encode_panics`](crate::encode_panics) writes. That is the kernel's id in
+/// the note of a panic ([`VIRTUAL_FAULT`](crate::passes::VIRTUAL_FAULT)), and the places.
 pub const PANICS: &str = "oclave/panics";
 
 /// Set of the parameters of kernels in Rust: kernel → one byte for each parameter, as [`SliceKind::to_byte`] makes it.

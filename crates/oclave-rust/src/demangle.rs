@@ -136,7 +136,7 @@ fn v0_type(symbol: &str, format: &str) -> Option<(&'static str, bool)> {
     let (ty, _) = PRIMITIVES.into_iter().find(|(_, code)| *code == letter)?;
     // Pointers, slices and arrays end with other capital letters.
     match outer {
-        'R' => Some((ty, letters.next().is_some_and(|outer| !outer.is_ascii_uppercase()))).filter(|of| of.1),
+        'R' => letters.next().filter(|outer| !outer.is_ascii_uppercase()).map(|_| (ty, true)),
         'A'..='Z' => None,
         _ => Some((ty, false)),
     }

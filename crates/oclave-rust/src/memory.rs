@@ -106,7 +106,13 @@ pub(crate) fn address(constant: &Constant) -> Option<(Option<Rc<str>>, u64)> {
         Constant::Expression(expression) => match &**expression {
             Expression::Address { element, base, indices } => {
                 let (name, offset) = address(base)?;
-                Some((name, offset.wrapping_add(constant_offset(element, indices)?)))
+                Some((
+                    name,
+                    offset.wrapping_add(constant_offset(
+                        element,
+                        indices.iter().map(|(ty, index)| (ty, index)),
+                    )?),
+                ))
             }
             Expression::Cast(
                 Cast::IntToPtr | Cast::PtrToInt | Cast::AddressSpace | Cast::Bitcast,
@@ -120,10 +126,13 @@ pub(crate) fn address(constant: &Constant) -> Option<(Option<Rc<str>>, u64)> {
 }
 
 /// The bytes that constant indices lead to.
-pub(crate) fn constant_offset(element: &Type, indices: &[(Type, Constant)]) -> Option<u64> {
+pub(crate) fn constant_offset<'i>(
+    element: &Type,
+    indices: impl IntoIterator<Item = (&'i Type, &'i Constant)>,
+) -> Option<u64> {
     let mut offset = 0_u64;
     let mut ty = element;
-    for (position, (index_type, index)) in indices.iter().enumerate() {
+    for (position, (index_type, index)) in indices.into_iter().enumerate() {
         let index = match index {
             Constant::Int(value) => signed(*value, index_type),
             Constant::Zero => 0,

@@ -1,9 +1,14 @@
 //! Five random kernels, launched and in graphs that the interpreter runs, against an interpreter in
 //! Rust. `ci/random-kernels` runs more of them.
 //!
-//! The kernels are those of seed 1. `random-kernels 1 0 5 FOLDER` writes `tests/fixtures/random.cl` and `random.oclimg`, as
-//! `kernels.cl` and `random_kernels.kernels.oclimg`. `random.rs` has them in Rust, and `random_translated.spv` is what `llvm-spirv` 22
-//! makes of these. `random-kernels --translated 1 0 5 FOLDER` writes both, as `kernels0.rs` and `kernels0.spv`.
+//! The kernels are those of seed 1. `random-kernels` writes their files in `tests/fixtures`:
+//!
+//! | fixture | command | its file |
+//! |---|---|---|
+//! | `random.cl` | `random-kernels 1 0 5 FOLDER` | `kernels.cl` |
+//! | `random.oclimg` | the same | `random_kernels.kernels.oclimg` |
+//! | `random.rs` | `random-kernels --translated 1 0 5 FOLDER` | `kernels0.rs` |
+//! | `random_translated.spv`, by `llvm-spirv` 22 | the same | `kernels0.spv` |
 
 use crate::common::{call, chain, load, undecided};
 use oclave::graph::ReplayStrategy;

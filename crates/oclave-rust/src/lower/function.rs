@@ -6,7 +6,7 @@ use std::rc::Rc;
 use oclave_spirv::{Code, Op, TypeId, ValueId};
 
 use super::code::{Block, Inst, assemble};
-use super::messages::{DivergingCall, Source, constant_offset};
+use super::messages::{DivergingCall, Source};
 use super::types::{Leaf, Scalar, class, leaves, range, storage_width};
 use super::{Argument, Output, panics};
 use crate::llvm::layout;
@@ -414,7 +414,8 @@ impl<'a, 'p> Lower<'a, 'p> {
     fn remember_address(&mut self, instruction: &Instruction) {
         if let Kind::Address { element, base: Operand::Local(base), indices, .. } = &instruction.kind
             && let Some(to) = instruction.result
-            && let Some(offset) = constant_offset(element, indices)
+            && let Some(indices) = constants(indices)
+            && let Some(offset) = memory::constant_offset(element, indices)
         {
             self.addresses.insert(to, (*base, offset));
         }
@@ -555,8 +556,8 @@ impl<'a, 'p> Lower<'a, 'p> {
         Ok(())
     }
 
-    /// Writes a panic to the device global. `number` is that of the place, in its upper bits. `checksum` is what the
-    /// checksum has of the values.
+    /// Writes a panic to the device global. The upper bits of `number` are the number of the place. `checksum` is the
+    /// part of the checksum that comes from the values.
     fn report(&mut self, number: ValueId, checksum: Option<ValueId>, values: &[ValueId]) {
         if !self.output.variables.reports_panics {
             return;
@@ -580,7 +581,7 @@ impl<'a, 'p> Lower<'a, 'p> {
         self.store_words(first, &words, Storage::Global);
     }
 
-    /// What the checksum has of values, if there are any.
+    /// The part of the checksum that comes from values, if there are any.
     fn checksum(&mut self, values: &[ValueId]) -> Option<ValueId> {
         let (ulong, factor) = (self.int(64), self.number(64, panics::FACTOR));
         let mut values = values.iter().rev().copied();
@@ -1351,6 +1352,16 @@ fn order(function: &Function) -> Vec<BlockIndex> {
     }
     order.reverse();
     order
+}
+
+/// The constants of operands; `None` if one is no constant.
+fn constants(operands: &[Typed]) -> Option<Vec<(&Type, &Constant)>> {
+    let mut constants = Vec::new();
+    for (ty, operand) in operands {
+        let Operand::Constant(constant) = operand else { return None };
+        constants.push((ty, constant));
+    }
+    Some(constants)
 }
 
 /// The 64 bits of a constant from bit `64 * index` on.

@@ -156,20 +156,11 @@ impl DivergingCall<'_> {
             "assert_failed" => return self.assertion(),
             "unwrap_failed" if path.contains("result") => return self.unwrapped(),
             "no_object" => "a call of memory that holds no object of this program's classes",
-            "panic_const_add_overflow" => "attempt to add with overflow",
-            "panic_const_sub_overflow" => "attempt to subtract with overflow",
-            "panic_const_mul_overflow" => "attempt to multiply with overflow",
-            "panic_const_div_overflow" => "attempt to divide with overflow",
-            "panic_const_rem_overflow" => "attempt to calculate the remainder with overflow",
-            "panic_const_neg_overflow" => "attempt to negate with overflow",
-            "panic_const_shl_overflow" => "attempt to shift left with overflow",
-            "panic_const_shr_overflow" => "attempt to shift right with overflow",
             "panic_const_div_by_zero" => "attempt to divide by zero",
             "panic_const_rem_by_zero" => "attempt to calculate the remainder with a divisor of zero",
-            _ if path.contains("overflow_panic") => overflow(last),
             "unwrap_failed" if path.contains("option") => "called `Option::unwrap()` on a `None` value",
             "trap" => "aborted",
-            _ => "",
+            _ => operator(&path, last).map_or("", overflow),
         };
         if !known.is_empty() {
             return Message::text(known);
@@ -462,9 +453,17 @@ const ALTERNATE: u64 = 1 << 23;
 const DEBUG_LOWER_HEX: u64 = 1 << 25;
 const DEBUG_UPPER_HEX: u64 = 1 << 26;
 
-/// What the functions of `core::num::overflow_panic` say.
-fn overflow(function: &str) -> &'static str {
-    match function {
+/// The operator of a function for overflow: `panic_const_add_overflow`, or `add` in `core::num::overflow_panic`.
+fn operator<'f>(path: &str, function: &'f str) -> Option<&'f str> {
+    if path.contains("overflow_panic") {
+        return Some(function);
+    }
+    function.strip_prefix("panic_const_")?.strip_suffix("_overflow")
+}
+
+/// What `core` says of an operator that overflows.
+fn overflow(operator: &str) -> &'static str {
+    match operator {
         "add" => "attempt to add with overflow",
         "sub" => "attempt to subtract with overflow",
         "mul" => "attempt to multiply with overflow",
@@ -478,18 +477,6 @@ fn overflow(function: &str) -> &'static str {
         "pow" => "attempt to exponentiate with overflow",
         _ => "",
     }
-}
-
-/// The bytes that the indices of an address lead to, if they are constants.
-pub(super) fn constant_offset(element: &Type, indices: &[Typed]) -> Option<u64> {
-    let constants: Option<Vec<(Type, Constant)>> = indices
-        .iter()
-        .map(|(ty, index)| match index {
-            Operand::Constant(index) => Some((ty.clone(), index.clone())),
-            Operand::Local(_) => None,
-        })
-        .collect();
-    memory::constant_offset(element, &constants?)
 }
 
 /// The `&str` at an offset of a constant: the address of its bytes, and their number.

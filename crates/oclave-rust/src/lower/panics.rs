@@ -4,8 +4,8 @@
 //! Virtual calls that reach no function use the first two. The upper 24 bits of a panic's code are the number of its
 //! place, from 1 on. The lower 40 are the work-item's global linear id.
 //!
-//! Functions note a panic for their kernel in its private memory: the number of the place, what the checksum has of the values, and
-//! these.
+//! Functions note a panic for their kernel in its private memory. This note has the number of the place, the part of the
+//! checksum that comes from the values, and the values.
 
 use super::messages::{MOST_VALUES, string_in};
 use crate::Place;

@@ -1,7 +1,7 @@
 //! Values of LLVM as scalars of SPIR-V.
 //!
-//! Every value is a list of scalars: structs, arrays and vectors are taken apart, and integers of
-//! more than 64 bits have one for each 64. An integer of another width than 8, 16, 32 or 64 lies in the next of
+//! Every value is a list of scalars. Structs, arrays and vectors are taken apart. An integer of more than
+//! 64 bits has a scalar for each 64. An integer of another width than 8, 16, 32 or 64 lies in the next of
 //! these, and its upper bits are zero.
 
 use oclave_spirv::{StorageClass, TypeId};
