@@ -496,12 +496,6 @@ impl Lower<'_, '_> {
         let ulong = self.int(64);
         self.op_words(Op::CompositeExtract, ulong, vec![vector.word(), axis])
     }
-
-    /// The number of the work-item in its range.
-    pub(super) fn global_linear_id(&mut self) -> ValueId {
-        let (variable, ty) = self.output.built_in(BuiltIn::GlobalLinearId, false);
-        self.op_words(Op::Load, ty, vec![variable.word(), 2, 8])
-    }
 }
 
 /// Why objects of a trait cannot be called, by the name of a function of `oclave-kernel`.

@@ -156,7 +156,8 @@ fn used(blocks: &[Block]) -> BTreeMap<u32, u32> {
     used
 }
 
-fn write(code: &mut Code, inst: &Inst) {
+/// Writes the words of an instruction.
+pub(super) fn write(code: &mut Code, inst: &Inst) {
     let mut operands = Vec::with_capacity(inst.operands.len() + 2);
     operands.extend(inst.result.iter().flat_map(|(ty, id)| [ty.word(), id.word()]));
     operands.extend_from_slice(&inst.operands);

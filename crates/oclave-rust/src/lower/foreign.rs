@@ -5,6 +5,7 @@
 
 use oclave_spirv::{Code, LinkageType, Op, TypeId, ValueId};
 
+use super::code::write;
 use super::function::{Lower, Lowering, Refusal};
 use super::types::{Leaf, Scalar, class, leaves};
 use super::{Emitted, Output, panics};
@@ -214,40 +215,9 @@ impl Output<'_> {
         code.push(Op::INotEqual, &[bool.word(), panicked.word(), value.word(), zero.word()]);
         code.push(Op::BranchConditional, &[panicked.word(), report.word(), go_on.word()]);
         code.push(Op::Label, &[report.word()]);
-        let (variable, to) = self.panic_variable();
-        let (built_in, ty) = self.built_in(oclave_spirv::BuiltIn::GlobalLinearId, false);
-        let mask = self.builder.int_constant(64, (1 << panics::WORK_ITEM_BITS) - 1);
-        let factor = self.builder.int_constant(64, panics::FACTOR);
-        let kernel = self.builder.int_constant(64, panics::kernel_id(function));
-        let [item, item_id, number, first] = [(); 4].map(|()| self.builder.value());
-        code.push(Op::Load, &[ty.word(), item.word(), built_in.word(), 2, 8]);
-        code.push(Op::BitwiseAnd, &[ulong.word(), item_id.word(), item.word(), mask.word()]);
-        code.push(Op::BitwiseOr, &[ulong.word(), number.word(), value.word(), item_id.word()]);
-        code.push(Op::Bitcast, &[to.word(), first.word(), variable.word()]);
-        let private = self.builder.pointer_type(class(Storage::Function), ulong);
-        let mut words = vec![number];
-        for index in 1..panics::PRIVATE_WORDS {
-            let index = self.builder.int_constant(64, index);
-            let [at, word] = [(); 2].map(|()| self.builder.value());
-            code.push(Op::InBoundsPtrAccessChain, &[private.word(), at.word(), note.word(), index.word()]);
-            code.push(Op::Load, &[ulong.word(), word.word(), at.word(), 2, 8]);
-            words.push(word);
-        }
-        if let Some(checksum) = words.get_mut(1) {
-            let [of_code, of_both, sum] = [(); 3].map(|()| self.builder.value());
-            code.push(Op::IMul, &[ulong.word(), of_code.word(), number.word(), factor.word()]);
-            code.push(Op::BitwiseXor, &[ulong.word(), of_both.word(), checksum.word(), of_code.word()]);
-            code.push(Op::BitwiseXor, &[ulong.word(), sum.word(), of_both.word(), kernel.word()]);
-            *checksum = sum;
-        }
-        // The host looks for the kernel, in the second word.
-        let places = std::iter::once(0).chain(2..).zip(words).chain(std::iter::once((1, kernel)));
-        for (index, word) in places {
-            let index = self.builder.int_constant(64, index);
-            let at = self.builder.value();
-            code.push(Op::InBoundsPtrAccessChain, &[to.word(), at.word(), first.word(), index.word()]);
-            code.push(Op::Store, &[at.word(), word.word(), 2, 8]);
-        }
+        let (loads, checksum, values) = self.note_values(note);
+        let report = self.panic_report(function, value, Some(checksum), &values);
+        loads.iter().chain(&report).for_each(|inst| write(code, inst));
         code.push(Op::Branch, &[go_on.word()]);
         code.push(Op::Label, &[go_on.word()]);
     }

@@ -508,7 +508,8 @@ impl<'a, 'p> Lower<'a, 'p> {
         }
         let note = self.note();
         let words = [&[number], checksum.as_slice(), values].concat();
-        self.store_words(note, &words, Storage::Function);
+        let stores = self.output.store_words(note, &words, Storage::Function);
+        stores.into_iter().for_each(|inst| self.push(inst));
         self.leave()
     }
 
@@ -540,15 +541,9 @@ impl<'a, 'p> Lower<'a, 'p> {
         self.end(Op::BranchConditional, &[panicked.word(), leave.word(), go_on.word()]);
         self.begin(leave);
         if self.arguments.is_some() {
-            let words: Vec<ValueId> = (1..panics::PRIVATE_WORDS)
-                .map(|index| {
-                    let at = self.word_at(note, index, Storage::Function);
-                    self.op_words(Op::Load, ulong, vec![at.word(), 2, 8])
-                })
-                .collect();
-            if let Some((checksum, values)) = words.split_first() {
-                self.report(value, Some(*checksum), values);
-            }
+            let (loads, checksum, values) = self.output.note_values(note);
+            loads.into_iter().for_each(|inst| self.push(inst));
+            self.report(value, Some(checksum), &values);
             self.panic_exits.insert(self.current);
         }
         self.leave()?;
@@ -556,29 +551,12 @@ impl<'a, 'p> Lower<'a, 'p> {
         Ok(())
     }
 
-    /// Writes a panic to the device global. The upper bits of `number` are the number of the place. `checksum` is the
-    /// part of the checksum that comes from the values.
+    /// Writes a panic to the device global, if the host is to be told.
     fn report(&mut self, number: ValueId, checksum: Option<ValueId>, values: &[ValueId]) {
-        if !self.output.variables.reports_panics {
-            return;
+        if self.output.variables.reports_panics {
+            let report = self.output.panic_report(&self.copy.symbol.name, number, checksum, values);
+            report.into_iter().for_each(|inst| self.push(inst));
         }
-        let (variable, to) = self.output.panic_variable();
-        let ulong = self.int(64);
-        let id = self.global_linear_id();
-        let mask = self.number(64, (1 << panics::WORK_ITEM_BITS) - 1);
-        let id = self.op(Op::BitwiseAnd, ulong, &[id, mask]);
-        let code = self.op(Op::BitwiseOr, ulong, &[number, id]);
-        let first = self.op(Op::Bitcast, to, &[variable]);
-        let kernel = self.number(64, panics::kernel_id(&self.copy.symbol.name));
-        let mut words = vec![code, kernel];
-        if let Some(checksum) = checksum {
-            let factor = self.number(64, panics::FACTOR);
-            let of_code = self.op(Op::IMul, ulong, &[code, factor]);
-            let sum = self.op(Op::BitwiseXor, ulong, &[checksum, of_code]);
-            words.push(self.op(Op::BitwiseXor, ulong, &[sum, kernel]));
-        }
-        words.extend(values);
-        self.store_words(first, &words, Storage::Global);
     }
 
     /// The part of the checksum that comes from values, if there are any.
@@ -591,27 +569,6 @@ impl<'a, 'p> Lower<'a, 'p> {
             let sum = self.op(Op::IAdd, ulong, &[sum, value]);
             self.op(Op::IMul, ulong, &[sum, factor])
         }))
-    }
-
-    /// Stores 64-bit words one behind the other. The second one is the last that is written: the host looks for it.
-    fn store_words(&mut self, first: ValueId, words: &[ValueId], storage: Storage) {
-        for (index, word) in
-            (0_u64..).zip(words).filter(|(index, _)| *index != 1).chain((1..).zip(words.get(1)))
-        {
-            let at = self.word_at(first, index, storage);
-            self.effect(Op::Store, &[at.word(), word.word(), 2, 8]);
-        }
-    }
-
-    /// The address of a 64-bit word behind one.
-    fn word_at(&mut self, first: ValueId, index: u64, storage: Storage) -> ValueId {
-        if index == 0 {
-            return first;
-        }
-        let ulong = self.int(64);
-        let to = self.output.builder.pointer_type(class(storage), ulong);
-        let index = self.number(64, index);
-        self.op(Op::InBoundsPtrAccessChain, to, &[first, index])
     }
 
     // Operands.
