@@ -1,10 +1,11 @@
 //! Finds a `clang` and an `llvm-spirv` of one version: environment, then `PATH`, then an error that
 //! says what to install.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::sync::{LazyLock, Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
 
 use crate::command;
 use crate::environment::Environment;
@@ -201,7 +202,17 @@ fn candidates(environment: &Environment, variable: &str, name: &str) -> Result<B
         return Ok(BTreeMap::from([(tool.version.major, tool)]));
     }
     let mut found = BTreeMap::new();
-    for path in environment.search_path().iter().flat_map(|folder| named(folder, name)) {
+    // Two folders are often one: on most systems `/bin` is a link to `/usr/bin`.
+    let mut seen = HashSet::new();
+    let mut is_new = |folder: &&PathBuf| {
+        seen.insert(std::fs::canonicalize(folder).unwrap_or_else(|_| folder.to_path_buf()))
+    };
+    for path in environment
+        .search_path()
+        .iter()
+        .filter(|folder| is_new(folder))
+        .flat_map(|folder| named(folder, name))
+    {
         // A program that does not tell its version is not one of ours: another one may be.
         if let Ok(tool) = ask(&path, environment) {
             found.entry(tool.version.major).or_insert(tool);
@@ -235,7 +246,31 @@ fn named(folder: &Path, name: &str) -> Vec<PathBuf> {
     paths
 }
 
+/// The versions that programs told, by path, time of change and length: a build script with many
+/// programs asks each tool once.
+static VERSIONS: LazyLock<Mutex<HashMap<(PathBuf, SystemTime, u64), Version>>> =
+    LazyLock::new(Mutex::default);
+
+/// The version of a tool.
 fn ask(path: &Path, environment: &Environment) -> Result<Tool> {
+    // Variables of the caller may lead a tool to other libraries.
+    let file = path.metadata().ok().filter(|_| environment.overrides().next().is_none());
+    let key = file.and_then(|file| Some((path.to_path_buf(), file.modified().ok()?, file.len())));
+    let versions = || VERSIONS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(key) = &key
+        && let Some(version) = versions().get(key).copied()
+    {
+        return Ok(Tool { path: path.to_path_buf(), version });
+    }
+    let tool = told(path, environment)?;
+    if let Some(key) = key {
+        versions().insert(key, tool.version);
+    }
+    Ok(tool)
+}
+
+/// What a tool tells of its version.
+fn told(path: &Path, environment: &Environment) -> Result<Tool> {
     // A program that does not answer at once is no tool, and there may be many to ask.
     let limit = environment.tool_limit().min(VERSION_LIMIT);
     let run = command::run_within(path, &["--version"], environment, limit)?;
