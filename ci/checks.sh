@@ -19,6 +19,12 @@ skip_check() {
     say "check $1: skipped: $2"
 }
 
+# The packages that the profile `dev` optimises, which lints do without.
+UNOPTIMISED=()
+for package in oclave-faults oclave-image oclave-spirv; do
+    UNOPTIMISED+=(--config "profile.dev.package.$package.opt-level=0")
+done
+
 # built_kernels: the folder with the kernels of `oclave`'s tests that build_suites made.
 built_kernels() {
     jq -r --arg package "path+file://$OCLAVE_REPO#" 'select(.reason == "build-script-executed" and (.package_id | startswith($package))) | .out_dir' \
@@ -32,8 +38,8 @@ run_checks() {
         skip_check fmt "rustfmt is not installed"
     fi
     if cargo clippy --version >/dev/null 2>&1; then
-        # Cargo runs the build scripts anew for clippy. That of `oclave` takes the kernels that the tests' own build made.
-        check clippy env OCLAVE_BUILT_KERNELS="$(built_kernels)" cargo clippy --workspace --all-targets -- -D warnings
+        # Cargo builds and runs the build scripts anew for clippy. That of `oclave` takes the kernels that the tests' own build made.
+        check clippy env OCLAVE_BUILT_KERNELS="$(built_kernels)" cargo "${UNOPTIMISED[@]}" clippy --workspace --all-targets -- -D warnings
         # The library as its users build it: without the features that its own tests switch on.
         check clippy-library cargo clippy -p oclave -p oclave-driver --lib --no-default-features -- -D warnings
     else

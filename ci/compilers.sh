@@ -10,10 +10,11 @@ COMPILER_TESTS=('^(virtual_functions|optimised)$' '^program$' '^shared$' conform
 # Classics whose code the optimisers of different versions write in different ways: barriers, rotations, loops that fill memory.
 COMPILER_CLASSICS='^(barrier_|reduce_|scan_|rotations|byte_swaps|overflow|fills|calls)'
 
-# run_other_compilers SUITES: SUITES is what build_suites printed. Says what ran in the variable OTHER_COMPILERS.
-run_other_compilers() {
-    local suites=$1 compilers=(llvm19 llvm-newest) parts=("${COMPILER_TESTS[@]}") compiler part version
-    OTHER_COMPILERS=''
+# plan_other_compilers: sets the compilers up, fills OTHER_PARTS with "VERSION PART" lines, and says in the variable OTHER_COMPILERS
+# what they are.
+plan_other_compilers() {
+    local compilers=(llvm19 llvm-newest) parts=("${COMPILER_TESTS[@]}") compiler part version
+    OTHER_PARTS='' OTHER_COMPILERS=''
     if [ -n "${OCLAVE_TEST_COMPILERS:-}" ]; then
         read -ra compilers <<<"$OCLAVE_TEST_COMPILERS"
     else
@@ -28,18 +29,35 @@ run_other_compilers() {
             continue
         fi
         for part in "${parts[@]}"; do
-            if [ "$part" = conformance ]; then
-                (use_llvm "$version" && test_conformance "$version")
-                OTHER_COMPILERS+="; LLVM $version for the conformance tests"
-            elif [ "$part" = classics ]; then
-                (use_llvm "$version" && test_classics "$version")
-                OTHER_COMPILERS+="; LLVM $version for classics that match $COMPILER_CLASSICS"
-            else
-                (use_llvm "$version" && test_part "$version" "$part" "$suites")
-                OTHER_COMPILERS+="; LLVM $version for those of oclave-build that match $part"
-            fi
+            OTHER_PARTS+="$version $part"$'\n'
+            case $part in
+            conformance) OTHER_COMPILERS+="; LLVM $version for the conformance tests" ;;
+            classics) OTHER_COMPILERS+="; LLVM $version for classics that match $COMPILER_CLASSICS" ;;
+            *) OTHER_COMPILERS+="; LLVM $version for those of oclave-build that match $part" ;;
+            esac
         done
     done
+}
+
+# run_other_compilers SUITES RESULTS-FILE: all parts but the conformance tests. SUITES is what build_suites printed.
+run_other_compilers() {
+    local suites=$1 out=$2 version part
+    while read -r version part; do
+        case $part in
+        conformance | '') ;;
+        classics) (use_llvm "$version" && test_classics "$version" "$out") ;;
+        *) (use_llvm "$version" && test_part "$version" "$part" "$suites" "$out") ;;
+        esac
+    done <<<"$OTHER_PARTS"
+    touch "$out" "$out.complete"
+}
+
+# run_conformance_of_other_compilers: builds the kernels and the conformance tests anew, so nothing else may run beside it.
+run_conformance_of_other_compilers() {
+    local version part
+    while read -r version part; do
+        [ "$part" != conformance ] || (use_llvm "$version" && test_conformance "$version")
+    done <<<"$OTHER_PARTS"
 }
 
 # Sets a compiler up, and prints its version. The newest is looked for only where there is none yet.
@@ -54,15 +72,16 @@ version_of_llvm() {
     [ -n "$version" ] && echo "$version"
 }
 
+# test_part VERSION PATTERN SUITES RESULTS-FILE
 test_part() {
-    local version=$1 part=$2 package kind name binary folder
+    local version=$1 part=$2 out=$4 package kind name binary folder
     while read -r package kind name binary folder; do
         [[ $package == oclave-build && $name =~ $part ]] || continue
-        (cd "$folder" && CARGO_MANIFEST_DIR=$folder run_suite native "llvm$version-$kind-$name" "$binary" "$TEST_RESULTS")
+        (cd "$folder" && CARGO_MANIFEST_DIR=$folder run_suite native "llvm$version-$kind-$name" "$binary" "$out")
     done <<<"$3"
 }
 
-# Builds the kernels and the conformance tests anew, so it comes last.
+# test_conformance VERSION
 test_conformance() {
     local version=$1 device name binary devices=(intel)
     [ "$version" != 19 ] || devices+=(pocl6 pocl7)
@@ -77,8 +96,9 @@ test_conformance() {
     done
 }
 
+# test_classics VERSION RESULTS-FILE
 test_classics() {
-    local version=$1 device name programs
+    local version=$1 out=$2 device name programs
     name=classics-llvm$version
     mapfile -t programs < <(cd "$OCLAVE_REPO/kernels/classics" && basename -s .cl -- *.cl | grep -E "$COMPILER_CLASSICS")
     build_images "$name" classics "${programs[@]}"
@@ -86,6 +106,6 @@ test_classics() {
         rm -f "$KERNEL_SUITES/$name-$device.tsv"
         run_kernel_suite "$name" classics "$device" --modes launch "${programs[@]}"
         kernel_suite_results classics "$KERNEL_SUITES/$name-$device.tsv" | sed "s/^/$device\t/; s/\tclassics-/\tllvm$version-classics-/" \
-            >>"$TEST_RESULTS"
+            >>"$out"
     done
 }

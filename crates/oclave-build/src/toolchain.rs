@@ -246,16 +246,18 @@ fn named(folder: &Path, name: &str) -> Vec<PathBuf> {
     paths
 }
 
-/// The versions that programs told, by path, time of change and length: a build script with many
-/// programs asks each tool once.
-static VERSIONS: LazyLock<Mutex<HashMap<(PathBuf, SystemTime, u64), Version>>> =
-    LazyLock::new(Mutex::default);
+/// A program: its path, when it changed, and its length.
+type Identity = (PathBuf, SystemTime, u64);
+
+/// What programs told: a build script with many programs asks each tool once.
+static VERSIONS: LazyLock<Mutex<HashMap<Identity, Version>>> = LazyLock::new(Mutex::default);
 
 /// The version of a tool.
 fn ask(path: &Path, environment: &Environment) -> Result<Tool> {
     // Variables of the caller may lead a tool to other libraries.
     let file = path.metadata().ok().filter(|_| environment.overrides().next().is_none());
-    let key = file.and_then(|file| Some((path.to_path_buf(), file.modified().ok()?, file.len())));
+    let key: Option<Identity> =
+        file.and_then(|file| Some((path.to_path_buf(), file.modified().ok()?, file.len())));
     let versions = || VERSIONS.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(key) = &key
         && let Some(version) = versions().get(key).copied()
