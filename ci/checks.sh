@@ -39,7 +39,7 @@ run_checks() {
     fi
     if cargo clippy --version >/dev/null 2>&1; then
         # Cargo builds and runs the build scripts anew for clippy. That of `oclave` takes the kernels that the tests' own build made.
-        check clippy env OCLAVE_BUILT_KERNELS="$(built_kernels)" cargo "${UNOPTIMISED[@]}" clippy --workspace --all-targets -- -D warnings
+        check clippy env OCLAVE_BUILT_KERNELS="$(built_kernels)" cargo clippy --workspace --all-targets "${UNOPTIMISED[@]}" -- -D warnings
         # The library as its users build it: without the features that its own tests switch on.
         check clippy-library cargo clippy -p oclave -p oclave-driver --lib --no-default-features -- -D warnings
     else
