@@ -72,7 +72,7 @@ const RUST: [(&str, &[&str]); 4] = [
     ("rust_objects_apart", &["objects/apart.rs"]),
 ];
 
-/// Names the `OUT_DIR` of another run of this script, whose kernels are taken: lints need no new ones.
+/// The variable that names the `OUT_DIR` of another run of this script. Its kernels are copied: lints need no new ones.
 #[cfg(feature = "test-kernels")]
 const BUILT: &str = "OCLAVE_BUILT_KERNELS";
 
@@ -82,7 +82,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     {
         println!("cargo::rerun-if-env-changed={BUILT}");
         if let Some(built) = std::env::var_os(BUILT) {
-            return take(built.as_ref());
+            return copy_kernels(built.as_ref());
         }
         for (name, folder, level) in PROGRAMS {
             println!("cargo::rerun-if-changed={folder}");
@@ -130,8 +130,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
 /// Copies what another run of this script made, and tells cargo what that run told it.
 #[cfg(feature = "test-kernels")]
-fn take(built: &std::path::Path) -> Result<(), Box<dyn std::error::Error>> {
+fn copy_kernels(built: &std::path::Path) -> Result<(), Box<dyn std::error::Error>> {
     let out = std::path::PathBuf::from(std::env::var("OUT_DIR")?);
+    if built == out {
+        return Err(format!("{BUILT} names the folder of this run itself").into());
+    }
     for entry in std::fs::read_dir(built)? {
         let entry = entry?;
         if entry.file_type()?.is_file() {

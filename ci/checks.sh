@@ -19,11 +19,8 @@ skip_check() {
     say "check $1: skipped: $2"
 }
 
-# The packages that the profile `dev` optimises, which lints do without.
-UNOPTIMISED=()
-for package in oclave-faults oclave-image oclave-spirv; do
-    UNOPTIMISED+=(--config "profile.dev.package.$package.opt-level=0")
-done
+# unoptimised: options of cargo for packages of ours that the profile `dev` optimises. Lints do without that.
+unoptimised() { sed -n 's/^\[\(profile\.dev\.package\.oclave.*\)\]$/--config=\1.opt-level=0/p' "$OCLAVE_REPO/Cargo.toml"; }
 
 # built_kernels: the folder with the kernels of `oclave`'s tests that build_suites made.
 built_kernels() {
@@ -32,14 +29,16 @@ built_kernels() {
 }
 
 run_checks() {
+    local unoptimised
     if cargo fmt --version >/dev/null 2>&1; then
         check fmt cargo fmt --all --check
     else
         skip_check fmt "rustfmt is not installed"
     fi
     if cargo clippy --version >/dev/null 2>&1; then
-        # Cargo builds and runs the build scripts anew for clippy. That of `oclave` takes the kernels that the tests' own build made.
-        check clippy env OCLAVE_BUILT_KERNELS="$(built_kernels)" cargo clippy --workspace --all-targets "${UNOPTIMISED[@]}" -- -D warnings
+        # Cargo builds and runs the build scripts anew for clippy. That of `oclave` copies the kernels that build_suites made.
+        mapfile -t unoptimised < <(unoptimised)
+        check clippy env OCLAVE_BUILT_KERNELS="$(built_kernels)" cargo clippy --workspace --all-targets "${unoptimised[@]}" -- -D warnings
         # The library as its users build it: without the features that its own tests switch on.
         check clippy-library cargo clippy -p oclave -p oclave-driver --lib --no-default-features -- -D warnings
     else

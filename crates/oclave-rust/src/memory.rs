@@ -106,13 +106,8 @@ pub(crate) fn address(constant: &Constant) -> Option<(Option<Rc<str>>, u64)> {
         Constant::Expression(expression) => match &**expression {
             Expression::Address { element, base, indices } => {
                 let (name, offset) = address(base)?;
-                Some((
-                    name,
-                    offset.wrapping_add(constant_offset(
-                        element,
-                        indices.iter().map(|(ty, index)| (ty, index)),
-                    )?),
-                ))
+                let indices = indices.iter().map(|(ty, index)| (ty, index));
+                Some((name, offset.wrapping_add(constant_offset(element, indices)?)))
             }
             Expression::Cast(
                 Cast::IntToPtr | Cast::PtrToInt | Cast::AddressSpace | Cast::Bitcast,

@@ -83,8 +83,9 @@ pub fn for_spir(ir: &str) -> String {
 #[derive(Default)]
 struct Text {
     out: String,
-    /// Of the kernel that is being written: number → type, and its lines.
+    /// The parameters of the kernel that is being written: number → type.
     parameters: BTreeMap<u32, &'static str>,
+    /// Its name and its lines.
     kernel: Option<(String, String)>,
     /// Variables in local memory.
     locals: String,

@@ -598,9 +598,7 @@ impl Lower<'_, '_> {
             _ => return Err(format!("a conversion between i{from} and i{to}").into()),
         })
     }
-}
 
-impl Lower<'_, '_> {
     /// Conversions of numbers of more than 128 bits, which are memory that is moved: to their lower parts, and from these.
     fn widest_cast(&mut self, cast: Cast, from: u32, to: u32, values: &[ValueId]) -> Lowering<Vec<ValueId>> {
         let parts = leaves(&Type::Int(to))?;
