@@ -190,3 +190,17 @@ pub fn grouped(item: Item<1>, x: &[u32], sums: Global<u32>) {
         sums.set(item.group_id()[0], sum * 1000 + least);
     }
 }
+
+/// A row of a sparse matrix. Memory holds the indices of the elements that are combined.
+#[kernel]
+pub fn gathered(item: Item<1>, starts: &[u32], columns: &[u32], x: &[u32], mut out: Out<u32>) {
+    let [row] = item.global_id();
+    let columns = &columns[starts[row] as usize..starts[row + 1] as usize];
+    *out = columns.iter().fold(0, |sum, column| sum ^ x[*column as usize]);
+}
+
+/// The end of a list, whose elements are the places of the next ones.
+#[kernel]
+pub fn followed(_item: Item<1>, first: u32, steps: u32, next: &[u32], mut out: Out<u32>) {
+    *out = (0..steps).fold(first, |at, _| next[at as usize]);
+}

@@ -371,3 +371,56 @@ fn rk_pan_019_values_in_messages((queue, x, out): (Queue, Memory, Memory)) {
         assert_eq!(index.is_none(), text.contains("the len is … but the index is …"), "{text}");
     }
 }
+
+#[device_test(eight)]
+fn rk_pan_020_indices_from_memory_in_loops((queue, x, out): (Queue, Memory, Memory)) {
+    let starts = queue.upload(&[0, 3, 3, 6, 8]).unwrap();
+    let columns = queue.upload(&[0, 1, 2, 7, 9, 12, 5, 6]).unwrap();
+    let rows = [1 ^ 2 ^ 3, 0, 8 ^ 2 ^ 3, 6 ^ 7];
+    let call = |columns: &Memory, x: &Memory| kernels::gathered(&starts, columns, x, &out);
+    let results = |count: usize| queue.read(&out).unwrap().split_at(count).0.to_vec();
+
+    // The first index that is out of bounds is told. The other work-items do their work.
+    queue.write(&out, &[99; 8]).unwrap();
+    let message = "index out of bounds: the len is 8 but the index is 9";
+    panics(
+        &queue,
+        4,
+        call(&columns, &x),
+        &["work-item 2 panicked", "panics.rs", message, "kernel `gathered`"],
+    );
+    assert_eq!(results(5), [rows[0], rows[1], 99, rows[3], 99]);
+    for strategy in crate::common::strategies(queue.device()) {
+        println!("strategy: {strategy:?}");
+        let graph = Graph::from_queue(&queue);
+        graph.add(Command::parallel_for(4, call(&columns, &x))).unwrap();
+        let executable = graph.finalizer().strategy(strategy).finalize().unwrap();
+        told(&queue.submit_graph(&executable).unwrap().wait().unwrap_err(), &[message]);
+        queue.wait().unwrap();
+    }
+
+    queue.write(&columns.slice(4..6).unwrap(), &[1, 2]).unwrap();
+    run(&queue, 4, call(&columns, &x));
+    assert_eq!(results(4), rows);
+    // With an offset, and with the element of the work-item's number in the range.
+    run(&queue, NdRange::from(2).with_offset(2), call(&columns, &x));
+    assert_eq!(results(4), [rows[2], rows[3], rows[2], rows[3]]);
+    // Without elements: a row without columns reads none.
+    let none = x.slice(0..0).unwrap();
+    run(&queue, NdRange::from(1).with_offset(1), call(&columns, &none));
+    assert_eq!(results(1), [0]);
+    let message = "index out of bounds: the len is 0 but the index is 0";
+    panics(&queue, 1, call(&columns, &none), &["work-item 0 panicked", message]);
+    // A range of columns that ends before it starts, and one that ends too late.
+    let wrong = queue.upload(&[3_u32, 2, 9]).unwrap();
+    let call = |range| kernels::gathered(wrong.slice(range).unwrap(), &columns, &x, &out);
+    panics(&queue, 1, call(0..2), &["slice index starts at 3 but ends at 2"]);
+    panics(&queue, 1, call(1..3), &["range end index 9 out of range for slice of length 8"]);
+
+    // An index that the iteration before has loaded.
+    let next = queue.upload(&[3_u32, 0, 1, 5, 8, 2]).unwrap();
+    run(&queue, 1, kernels::followed(3, 5, &next, &out));
+    assert_eq!(results(1), [3]);
+    let message = "index out of bounds: the len is 6 but the index is 8";
+    panics(&queue, 1, kernels::followed(4, 3, &next, &out), &[message, "kernel `followed`"]);
+}

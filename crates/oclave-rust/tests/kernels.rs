@@ -130,6 +130,11 @@ fn checks_that_a_launch_can_make_are_made_once() {
             "let t = item.local_array::<u32, 8>(); let [l, _] = item.local_id(); t.set(l, x[i]); item.barrier(); *y = t.get(l);",
             true,
         ),
+        // Behind the loop, for all of its indices.
+        ("*y = x.iter().fold(0, |sum, k| sum ^ x[*k as usize]);", true),
+        ("*y = x.iter().fold(0, |sum, k| if *k > 7 { sum ^ x[*k as usize] } else { sum });", false),
+        ("*y = x.iter().fold(0, |k, _| x[k as usize]);", true),
+        ("for k in x { *y ^= x[*k as usize]; }", false),
         // What memory holds is not known.
         ("*y = x[x[i] as usize];", false),
         // A difference that may be less than 0, or a quotient by 0.

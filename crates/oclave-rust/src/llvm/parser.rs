@@ -829,9 +829,14 @@ impl<'t> Parser<'t> {
     }
 
     fn operation(&mut self, opcode: &str, first: u32) -> Parsed<(Type, Kind)> {
-        if let Some(op) = binary(opcode) {
+        if let Some(mut op) = binary(opcode) {
+            let is_disjoint = self.eat_word("disjoint");
             self.skip_flags()?;
             let ty = self.ty()?;
+            // A sum of which LLVM knows that no bit is in both. Compilers that follow indices know sums better.
+            if is_disjoint && matches!(ty, Type::Int(32 | 64)) {
+                op = Binary::Add;
+            }
             let left = self.operand(&ty)?;
             self.expect(',')?;
             let right = self.operand(&ty)?;

@@ -1,7 +1,7 @@
 //! Addresses near their uses, in kernels with barriers.
 //!
 //! rustc calculates addresses before loops. Compilers for CPUs keep each of them in memory for every work-item while it
-//! waits at a barrier. So blocks calculate the addresses that they use once more, from less values.
+//! waits at a barrier. So blocks calculate the addresses that they use once more, from less values, and again after each barrier.
 
 use std::collections::BTreeMap;
 
@@ -14,44 +14,55 @@ use super::function::Lower;
 const DEPTH: u32 = 8;
 
 impl Lower<'_, '_> {
-    /// Lets each block calculate its addresses itself.
+    /// Lets blocks calculate their addresses themselves, again after each barrier.
     pub(super) fn with_own_addresses(&mut self, mut blocks: Vec<Block>) -> Vec<Block> {
         let mut defined: BTreeMap<u32, (usize, Inst)> = BTreeMap::new();
-        for (at, block) in blocks.iter().enumerate() {
+        let mut stretch = 0;
+        for block in &blocks {
             for inst in &block.code {
-                defined.extend(inst.result.map(|(_, id)| (id.word(), (at, inst.clone()))));
+                defined.extend(inst.result.map(|(_, id)| (id.word(), (stretch, inst.clone()))));
+                stretch += usize::from(inst.op == Op::ControlBarrier);
             }
+            stretch += 1;
         }
-        for (at, block) in blocks.iter_mut().enumerate() {
-            let mut copies = Copies { defined: &defined, block: at, new: BTreeMap::new(), code: Vec::new() };
-            let Block { code, end, .. } = block;
-            for inst in code.iter_mut().chain(end) {
-                for place in ids(inst.op, inst.operands.len()) {
-                    if let Some(word) = inst.operands.get_mut(place) {
-                        *word = self.copy_of(&mut copies, *word, DEPTH).unwrap_or(*word);
-                    }
+        let mut copies = Copies { defined: &defined, stretch: 0, new: BTreeMap::new(), code: Vec::new() };
+        for block in &mut blocks {
+            for mut inst in std::mem::take(&mut block.code) {
+                self.copy_operands(&mut copies, &mut inst, DEPTH);
+                block.code.append(&mut copies.code);
+                if inst.op == Op::ControlBarrier {
+                    copies.begin();
                 }
+                block.code.push(inst);
             }
-            let copied = copies.code;
-            block.code.splice(0..0, copied);
+            if let Some(end) = &mut block.end {
+                self.copy_operands(&mut copies, end, DEPTH);
+                block.code.append(&mut copies.code);
+            }
+            copies.begin();
         }
         blocks
     }
 
-    /// The copy of a value that another block calculates, if it is an address or what one is made of.
+    fn copy_operands(&mut self, copies: &mut Copies<'_>, inst: &mut Inst, depth: u32) {
+        for place in ids(inst.op, inst.operands.len()) {
+            if let Some(word) = inst.operands.get_mut(place) {
+                *word = self.copy_of(copies, *word, depth).unwrap_or(*word);
+            }
+        }
+    }
+
+    /// The copy of a value from another stretch, if it is an address or what one is made of.
     fn copy_of(&mut self, copies: &mut Copies<'_>, id: u32, depth: u32) -> Option<u32> {
         if let Some(known) = copies.new.get(&id) {
             return Some(*known);
         }
-        let (block, inst) = copies.defined.get(&id)?;
-        if *block == copies.block || depth == 0 || !self.is_address(copies, inst) {
+        let (stretch, inst) = copies.defined.get(&id)?;
+        if *stretch == copies.stretch || depth == 0 || !self.is_address(copies, inst) {
             return None;
         }
         let (mut inst, (ty, old)) = (inst.clone(), inst.result?);
-        for place in ids(inst.op, inst.operands.len()) {
-            let word = inst.operands.get_mut(place)?;
-            *word = self.copy_of(copies, *word, depth - 1).unwrap_or(*word);
-        }
+        self.copy_operands(copies, &mut inst, depth - 1);
         let new: ValueId = self.output.builder.value_like(old);
         inst.result = Some((ty, new));
         copies.code.push(inst);
@@ -78,10 +89,20 @@ impl Lower<'_, '_> {
     }
 }
 
-/// What one block calculates again.
+/// What one stretch of instructions calculates again. Blocks and barriers end stretches.
 struct Copies<'d> {
+    /// Value → stretch, and what calculates it.
     defined: &'d BTreeMap<u32, (usize, Inst)>,
-    block: usize,
+    stretch: usize,
     new: BTreeMap<u32, u32>,
+    /// Not yet in the block.
     code: Vec<Inst>,
+}
+
+impl Copies<'_> {
+    /// Begins the next stretch.
+    fn begin(&mut self) {
+        self.stretch += 1;
+        self.new.clear();
+    }
 }

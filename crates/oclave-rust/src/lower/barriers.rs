@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use oclave_spirv::{Op, StorageClass, TypeId, ValueId};
 
 use super::calls::WORK_GROUP;
-use super::code::{Block, Inst, combines_group, effect, ids, rename, targets};
+use super::code::{Block, Inst, combines_group, edges, effect, ids, rename, targets};
 use super::function::Lower;
 
 /// Memory operands: aligned to a number of bytes.
@@ -48,7 +48,7 @@ struct Signals {
 const MOST: usize = 64;
 
 /// The first block of a loop, and all.
-type Loop = (usize, BTreeSet<usize>);
+pub(super) type Loop = (usize, BTreeSet<usize>);
 
 /// Where work-items get to from a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -407,12 +407,7 @@ impl Lower<'_, '_> {
 
     /// The places of blocks by label, and for each block those that it leads to.
     pub(super) fn edges(&self) -> (BTreeMap<u32, usize>, Vec<Vec<usize>>) {
-        let index: BTreeMap<u32, usize> =
-            self.blocks.iter().enumerate().map(|(at, block)| (block.label.word(), at)).collect();
-        let to =
-            |block: &Block| targets(block).iter().filter_map(|label| index.get(label).copied()).collect();
-        let edges = self.blocks.iter().map(to).collect();
-        (index, edges)
+        edges(&self.blocks)
     }
 
     /// Puts values into variables that are used where a meeting may lie between.
@@ -581,7 +576,7 @@ pub(super) fn reachable_from(edges: &[Vec<usize>], start: usize) -> BTreeSet<usi
 }
 
 /// Loops: the first block of each, and all.
-fn loops(edges: &[Vec<usize>]) -> Vec<Loop> {
+pub(super) fn loops(edges: &[Vec<usize>]) -> Vec<Loop> {
     let mut before: Vec<Vec<usize>> = vec![Vec::new(); edges.len()];
     for (from, to) in edges.iter().enumerate() {
         for to in to {

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use oclave_spirv::{Code, Op, TypeId, ValueId, is_pure};
 
+use super::library;
+
 /// An instruction. Its operands are those of the specification, without result type and result.
 #[derive(Debug, Clone)]
 pub(super) struct Inst {
@@ -69,6 +71,29 @@ pub(super) fn targets(block: &Block) -> Vec<u32> {
     }
 }
 
+/// Lets a block go to another label.
+pub(super) fn redirect(block: &mut Block, old: u32, new: u32) {
+    let Some(end) = &mut block.end else { return };
+    let (first, step) = match end.op {
+        Op::Branch => (0, 1),
+        Op::BranchConditional => (1, 1),
+        Op::Switch => (1, 2),
+        _ => return,
+    };
+    for target in end.operands.iter_mut().skip(first).step_by(step).filter(|target| **target == old) {
+        *target = new;
+    }
+}
+
+/// The places of blocks by their labels, and where each block may go to.
+pub(super) fn edges(blocks: &[Block]) -> (BTreeMap<u32, usize>, Vec<Vec<usize>>) {
+    let index: BTreeMap<u32, usize> =
+        blocks.iter().enumerate().map(|(at, block)| (block.label.word(), at)).collect();
+    let to = |block: &Block| targets(block).iter().filter_map(|label| index.get(label).copied()).collect();
+    let edges = blocks.iter().map(to).collect();
+    (index, edges)
+}
+
 /// An instruction without a result.
 pub(super) fn effect(op: Op, operands: &[u32]) -> Inst {
     Inst { op, result: None, operands: operands.to_vec() }
@@ -104,6 +129,15 @@ fn may_go(inst: &Inst) -> bool {
                 | Op::Select
                 | Op::Load
         )
+}
+
+/// Whether an instruction does nothing but give its result.
+pub(super) fn has_no_effect(inst: &Inst) -> bool {
+    match inst.op {
+        Op::Line => true,
+        Op::ExtInst => inst.operands.get(1).is_some_and(|number| library::calculates(*number)),
+        _ => may_go(inst),
+    }
 }
 
 /// The words of blocks, the variables of the function in the first. What nobody uses is left out.

@@ -217,7 +217,7 @@ impl Output<'_> {
         code.push(Op::Label, &[report.word()]);
         let (loads, checksum, values) = self.note_values(note);
         let report = self.panic_report(function, value, Some(checksum), &values);
-        loads.iter().chain(&report).for_each(|inst| write(code, inst));
+        loads.iter().chain([&report]).for_each(|inst| write(code, inst));
         code.push(Op::Branch, &[go_on.word()]);
         code.push(Op::Label, &[go_on.word()]);
     }

@@ -86,8 +86,10 @@ pub(super) struct Lower<'a, 'p> {
     pub(super) blocks: Vec<Block>,
     /// Blocks that end because of a panic.
     pub(super) panic_exits: BTreeSet<usize>,
+    /// What they tell the host.
+    pub(super) reports: Vec<panics::Report>,
     /// The block that is being written.
-    current: usize,
+    pub(super) current: usize,
     labels: BTreeMap<BlockIndex, ValueId>,
     /// The block of SPIR-V with which a block of LLVM ends.
     exits: BTreeMap<BlockIndex, usize>,
@@ -122,6 +124,7 @@ impl<'a, 'p> Lower<'a, 'p> {
             variables: Vec::new(),
             blocks: Vec::new(),
             panic_exits: BTreeSet::new(),
+            reports: Vec::new(),
             current: 0,
             labels: BTreeMap::new(),
             exits: BTreeMap::new(),
@@ -186,6 +189,7 @@ impl<'a, 'p> Lower<'a, 'p> {
             first.code.splice(0..0, prologue);
         }
         if self.arguments.is_some() {
+            self.write_reports();
             let unchecked = self.unchecked();
             if self.waits() {
                 let blocks = std::mem::take(&mut self.blocks);
@@ -261,7 +265,7 @@ impl<'a, 'p> Lower<'a, 'p> {
         results
     }
 
-    fn push(&mut self, inst: Inst) {
+    pub(super) fn push(&mut self, inst: Inst) {
         if let Some(block) = self.blocks.get_mut(self.current) {
             block.code.push(inst);
         }
@@ -551,11 +555,11 @@ impl<'a, 'p> Lower<'a, 'p> {
         Ok(())
     }
 
-    /// Writes a panic to the device global, if the host is to be told.
+    /// Lets the block tell the host of a panic, if the host is to be told.
     fn report(&mut self, number: ValueId, checksum: Option<ValueId>, values: &[ValueId]) {
         if self.output.variables.reports_panics {
-            let report = self.output.panic_report(&self.copy.symbol.name, number, checksum, values);
-            report.into_iter().for_each(|inst| self.push(inst));
+            let (block, values) = (self.current, values.to_vec());
+            self.reports.push(panics::Report { block, number, checksum, values });
         }
     }
 

@@ -17,6 +17,11 @@ pub(super) const U_MUL_HI: u32 = 203;
 pub(super) const LDEXP: u32 = 34;
 pub(super) const POWN: u32 = 49;
 
+/// Whether a function that is lowered to calculates a number from numbers. Others access memory, or print.
+pub(super) const fn calculates(number: u32) -> bool {
+    number <= U_SUB_SAT || number == U_MUL_HI
+}
+
 /// A function of floating-point numbers: its number and how many it takes. `name` has no suffix for
 /// the type.
 pub(super) fn function(name: &str) -> Option<(u32, usize)> {

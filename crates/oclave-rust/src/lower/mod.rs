@@ -4,6 +4,8 @@ mod addresses;
 mod barriers;
 mod calls;
 mod code;
+mod conditions;
+mod deferred;
 mod floats;
 mod foreign;
 mod function;

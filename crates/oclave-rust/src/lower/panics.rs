@@ -7,10 +7,13 @@
 //! Functions note a panic for their kernel in its private memory. This note has the number of the place, the part of the
 //! checksum that comes from the values, and the values.
 
-use oclave_spirv::{BuiltIn, Op, TypeId, ValueId};
+use std::collections::BTreeSet;
+
+use oclave_spirv::{BuiltIn, FunctionControl, Op, TypeId, ValueId};
 
 use super::Output;
-use super::code::{Inst, effect};
+use super::code::{Block, Inst, assemble, effect};
+use super::function::Lower;
 use super::messages::{MOST_VALUES, string_in};
 use super::types::class;
 use crate::Place;
@@ -63,42 +66,121 @@ impl Panics {
     }
 }
 
+/// A panic of a kernel that the host is told of.
+#[derive(Debug)]
+pub(super) struct Report {
+    /// The block that notes it.
+    pub(super) block: usize,
+    /// Its upper bits are the number of the place.
+    pub(super) number: ValueId,
+    /// The part of the checksum that comes from the values, if there are any.
+    pub(super) checksum: Option<ValueId>,
+    pub(super) values: Vec<ValueId>,
+}
+
+impl Lower<'_, '_> {
+    /// Writes what tells the host of panics. Without barriers, all panics of a kernel go on to one block, since devices may
+    /// calculate for all work-items what few of them get to.
+    pub(super) fn write_reports(&mut self) {
+        let reports = std::mem::take(&mut self.reports);
+        if reports.len() < 2 || self.waits() {
+            for Report { block, number, checksum, values } in reports {
+                let report = self.output.panic_report(&self.copy.symbol.name, number, checksum, &values);
+                if let Some(block) = self.blocks.get_mut(block) {
+                    block.code.push(report);
+                }
+            }
+            return;
+        }
+        let most = reports.iter().map(|report| report.values.len()).max().unwrap_or(0);
+        let (ulong, zero) = (self.int(64), self.number(64, 0));
+        let mut last = Block::new(self.output.builder.value());
+        let mut joined = |of: &dyn Fn(&Report) -> Option<ValueId>| {
+            let labels =
+                reports.iter().filter_map(|report| Some((report, self.blocks.get(report.block)?.label)));
+            let operands =
+                labels.flat_map(|(report, label)| [of(report).unwrap_or(zero).word(), label.word()]);
+            let id = self.output.builder.value();
+            last.phis.push(Inst { op: Op::Phi, result: Some((ulong, id)), operands: operands.collect() });
+            id
+        };
+        let number = joined(&|report| Some(report.number));
+        let checksum = (most > 0).then(|| joined(&|report| report.checksum));
+        let values: Vec<ValueId> =
+            (0..most).map(|index| joined(&|report| report.values.get(index).copied())).collect();
+        last.code.push(self.output.panic_report(&self.copy.symbol.name, number, checksum, &values));
+        last.end = Some(effect(Op::Return, &[]));
+        for report in &reports {
+            if let Some(block) = self.blocks.get_mut(report.block) {
+                block.end = Some(effect(Op::Branch, &[last.label.word()]));
+            }
+        }
+        self.panic_exits = BTreeSet::from([self.blocks.len()]);
+        self.blocks.push(last);
+    }
+}
+
 impl Output<'_> {
-    /// Writes a panic to the device global. The upper bits of `number` are the number of the place. `checksum` is the
-    /// part of the checksum that comes from the values.
+    /// The call that writes a panic to the device global. The upper bits of `number` are the number of the place. `checksum` is
+    /// the part of the checksum that comes from the values.
     pub(super) fn panic_report(
         &mut self,
         function: &str,
         number: ValueId,
         checksum: Option<ValueId>,
         values: &[ValueId],
-    ) -> Vec<Inst> {
+    ) -> Inst {
+        let report = self.report_function(checksum.is_some(), values.len());
+        let kernel = self.builder.int_constant(64, kernel_id(function));
+        let result = (self.builder.void_type(), self.builder.value());
+        let operands = [report, number, kernel].into_iter().chain(checksum).chain(values.iter().copied());
+        op(Op::FunctionCall, result, &operands.collect::<Vec<_>>())
+    }
+
+    /// The function that writes panics with a number of values. It is not inlined: Intel's compiler would calculate several
+    /// work-items of its caller more slowly.
+    fn report_function(&mut self, has_checksum: bool, values: usize) -> ValueId {
+        let key = format!("report{}", values + usize::from(has_checksum));
+        if let Some(function) = self.helpers.get(&key) {
+            return *function;
+        }
+        let ulong = self.builder.int_type(64);
+        let mut parameter = || (ulong, self.builder.value());
+        let [number, kernel] = [parameter(), parameter()];
+        let checksum = has_checksum.then(&mut parameter);
+        let values: Vec<(TypeId, ValueId)> = (0..values).map(|_| parameter()).collect();
         let (variable, to) = self.panic_variable();
         let (built_in, item_type) = self.built_in(BuiltIn::GlobalLinearId, false);
-        let ulong = self.builder.int_type(64);
         let mask = self.builder.int_constant(64, (1 << WORK_ITEM_BITS) - 1);
         let factor = self.builder.int_constant(64, FACTOR);
-        let kernel = self.builder.int_constant(64, kernel_id(function));
         let [item, item_bits, code, first] = [(); 4].map(|()| self.builder.value());
-        let mut report = vec![
+        let mut block = Block::new(self.builder.value());
+        block.code = vec![
             load(item_type, item, built_in),
             op(Op::BitwiseAnd, (ulong, item_bits), &[item, mask]),
-            op(Op::BitwiseOr, (ulong, code), &[number, item_bits]),
+            op(Op::BitwiseOr, (ulong, code), &[number.1, item_bits]),
             op(Op::Bitcast, (to, first), &[variable]),
         ];
-        let mut words = vec![code, kernel];
-        if let Some(checksum) = checksum {
+        let mut words = vec![code, kernel.1];
+        if let Some((_, checksum)) = checksum {
             let [of_code, of_both, sum] = [(); 3].map(|()| self.builder.value());
-            report.extend([
+            block.code.extend([
                 op(Op::IMul, (ulong, of_code), &[code, factor]),
                 op(Op::BitwiseXor, (ulong, of_both), &[checksum, of_code]),
-                op(Op::BitwiseXor, (ulong, sum), &[of_both, kernel]),
+                op(Op::BitwiseXor, (ulong, sum), &[of_both, kernel.1]),
             ]);
             words.push(sum);
         }
-        words.extend(values);
-        report.extend(self.store_words(first, &words, Storage::Global));
-        report
+        words.extend(values.iter().map(|(_, value)| *value));
+        block.code.extend(self.store_words(first, &words, Storage::Global));
+        block.end = Some(effect(Op::Return, &[]));
+        let parameters: Vec<_> = [number, kernel].into_iter().chain(checksum).chain(values).collect();
+        let (void, function) = (self.builder.void_type(), self.builder.value());
+        self.builder.name(function, &format!("{}.{key}", self.kernel));
+        let code = assemble(&[], &[block]);
+        self.add_function(function, FunctionControl::DONT_INLINE, void, &parameters, code);
+        self.helpers.insert(key, function);
+        function
     }
 
     /// Loads the words of a note in private memory behind its first. They are the part of the checksum that comes from the

@@ -1,7 +1,8 @@
 //! What the values of a kernel are at most and at least, by what is known when the kernel starts.
 //!
 //! Bounds are numbers, arguments of the kernel, sizes of the range, and sums and products of these. A bound of a value
-//! holds at a place: behind a branch that compares the value, it is closer. Values are counted without sign.
+//! holds at a place: behind a branch that compares the value, it is closer. Values are counted without sign. What
+//! is told of global ids holds for ranges without offset.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -10,6 +11,7 @@ use oclave_spirv::analysis::control_flow::Tree;
 use oclave_spirv::{Builder, BuiltIn, Op, TypeId, ValueId};
 
 use super::code::{Block, Inst};
+use super::conditions::SMALL;
 use super::function::mask;
 use super::library;
 
@@ -33,8 +35,76 @@ pub(super) enum Known {
 
 pub(super) type Bound = Rc<Known>;
 
+impl Known {
+    pub(super) fn operands(&self) -> Option<(&Bound, &Bound)> {
+        match self {
+            Self::Number(_) | Self::Argument(_) | Self::BuiltIn(..) => None,
+            Self::Add(a, b)
+            | Self::Sub(a, b)
+            | Self::Mul(a, b)
+            | Self::Div(a, b)
+            | Self::Min(a, b)
+            | Self::Max(a, b) => Some((a, b)),
+        }
+    }
+
+    /// Adds the arguments and sizes that the operands are calculated from.
+    pub(super) fn leaves(&self, to: &mut BTreeSet<Bound>) {
+        for bound in self.operands().into_iter().flat_map(|(a, b)| [a, b]) {
+            match **bound {
+                Self::Argument(_) | Self::BuiltIn(..) => {
+                    to.insert(bound.clone());
+                }
+                _ => bound.leaves(to),
+            }
+        }
+    }
+}
+
+/// What a bound is at most if its arguments and sizes are small.
+pub(super) fn most(bound: &Bound) -> u128 {
+    match &**bound {
+        Known::Number(value) => (*value).into(),
+        Known::Argument(_) | Known::BuiltIn(..) => SMALL.into(),
+        Known::Add(a, b) => most(a).saturating_add(most(b)),
+        Known::Sub(a, _) | Known::Div(a, _) => most(a),
+        Known::Mul(a, b) => most(a).saturating_mul(most(b)),
+        Known::Min(a, b) => most(a).min(most(b)),
+        Known::Max(a, b) => most(a).max(most(b)),
+    }
+}
+
+/// A bound as the sum of another and a number.
+fn parts(bound: &Bound) -> (&Bound, i128) {
+    match &**bound {
+        Known::Add(base, more) => value_of(more).map_or((bound, 0), |more| (base, more.into())),
+        Known::Sub(base, less) => value_of(less).map_or((bound, 0), |less| (base, -i128::from(less))),
+        _ => (bound, 0),
+    }
+}
+
+/// Leaves out what others tell, too: `a` is at most `b` if `a + 1` is.
+pub(super) fn without_implied(conditions: Vec<AtMost>) -> Vec<AtMost> {
+    let mut largest: BTreeMap<(Bound, Bound), i128> = BTreeMap::new();
+    for (a, b) in &conditions {
+        let (base, more) = parts(a);
+        let known = largest.entry((base.clone(), b.clone())).or_insert(more);
+        *known = more.max(*known);
+    }
+    let is_largest = |(a, b): &AtMost| {
+        let (base, more) = parts(a);
+        largest.get(&(base.clone(), b.clone())) == Some(&more)
+    };
+    conditions.into_iter().filter(is_largest).collect()
+}
+
 /// The first is at most the second.
 pub(super) type AtMost = (Bound, Bound);
+
+/// That the range has no offset.
+pub(super) fn no_offset() -> impl Iterator<Item = AtMost> {
+    (0..3).map(|axis| (Rc::new(Known::BuiltIn(BuiltIn::GlobalOffset, axis)), number(0)))
+}
 
 fn number(value: u64) -> Bound {
     Rc::new(Known::Number(value))
@@ -109,8 +179,16 @@ fn div(a: &Bound, b: &Bound) -> Option<Bound> {
 fn min(a: &Bound, b: &Bound) -> Bound {
     match (value_of(a), value_of(b)) {
         (Some(a), Some(b)) => number(a.min(b)),
-        _ if a == b => a.clone(),
-        _ => Rc::new(Known::Min(a.clone(), b.clone())),
+        _ => match (parts(a), parts(b)) {
+            ((base, more), (other, other_more)) if base == other => {
+                if more <= other_more {
+                    a.clone()
+                } else {
+                    b.clone()
+                }
+            }
+            _ => Rc::new(Known::Min(a.clone(), b.clone())),
+        },
     }
 }
 
@@ -119,8 +197,16 @@ fn max(a: &Bound, b: &Bound) -> Bound {
         (Some(a), Some(b)) => number(a.max(b)),
         (Some(0), _) => b.clone(),
         (_, Some(0)) => a.clone(),
-        _ if a == b => a.clone(),
-        _ => Rc::new(Known::Max(a.clone(), b.clone())),
+        _ => match (parts(a), parts(b)) {
+            ((base, more), (other, other_more)) if base == other => {
+                if more >= other_more {
+                    a.clone()
+                } else {
+                    b.clone()
+                }
+            }
+            _ => Rc::new(Known::Max(a.clone(), b.clone())),
+        },
     }
 }
 
@@ -228,6 +314,21 @@ impl<'b> Ranges<'b> {
             let is_proved = self.proves(condition, value, At { block, to: None }, 4);
             is_proved.then(|| std::mem::take(&mut self.conditions))
         })
+    }
+
+    /// What must hold when the kernel starts, so that a value is at least 1 whenever a block is reached.
+    pub(super) fn prove_positive(&mut self, value: u32, block: usize) -> Option<Vec<AtMost>> {
+        self.may_assume = true;
+        self.conditions.clear();
+        self.visited.clear();
+        self.steps = 0;
+        let low = self.range(value, At { block, to: None }, DEPTH).low;
+        self.at_most(&number(1), &low).then(|| std::mem::take(&mut self.conditions))
+    }
+
+    /// The instruction that calculates a value.
+    pub(super) fn definition(&self, id: u32) -> Option<&'b Inst> {
+        self.defined.get(&id).map(|(_, inst)| *inst)
     }
 
     fn proves(&mut self, condition: u32, value: bool, at: At, depth: u32) -> bool {
@@ -378,7 +479,8 @@ impl<'b> Ranges<'b> {
         let Range { mut low, mut high } = base;
         let limit = mask(width);
         let tighter = |old: &Bound, new: Bound| match value_of(old) {
-            Some(value) if value == limit => new,
+            // The limit of a type, or nearly.
+            Some(value) if value > limit / 2 => new,
             _ => min(old, &new),
         };
         for fact in self.facts_at(at) {
@@ -457,6 +559,15 @@ impl<'b> Ranges<'b> {
         self.fits(&range.high, width).then_some(range)
     }
 
+    /// The value of which a sum has a constant less, and the constant.
+    fn lessened(&self, inst: &Inst, width: u32) -> Option<(u32, Bound)> {
+        let (Op::IAdd, [a, b]) = (inst.op, inst.operands.as_slice()) else { return None };
+        [(*a, *b), (*b, *a)].into_iter().find_map(|(value, constant)| {
+            let constant = self.constant(constant).filter(|constant| *constant > mask(width) / 2)?;
+            Some((value, number(mask(width) - constant + 1)))
+        })
+    }
+
     fn difference(&mut self, a: &Range, b: &Range) -> Option<Range> {
         let is_positive = self.at_most(&b.high, &a.low);
         is_positive.then_some(())?;
@@ -475,11 +586,18 @@ impl<'b> Ranges<'b> {
         match (inst.op, operands) {
             (Op::Phi, _) => self.phi(inst, block, width, depth),
             (Op::IAdd, [a, b]) => {
-                for (other, value) in [(*a, self.constant(*b)), (*b, self.constant(*a))] {
-                    if let Some(less) = value.filter(|value| *value > mask(width) / 2) {
-                        let range = self.range(other, at, depth);
-                        let less = number(mask(width) - less + 1);
-                        return self.difference(&range, &Range { low: less.clone(), high: less });
+                if let Some((other, less)) = self.lessened(inst, width) {
+                    let range = self.range(other, at, depth);
+                    return self.difference(&range, &Range { low: less.clone(), high: less });
+                }
+                // LLVM makes `(a - 1) + b` of `(b - 1) + a`, although only b is at least 1.
+                for (part, other) in [(*a, *b), (*b, *a)] {
+                    let inner = self.defined.get(&part).and_then(|(_, inner)| self.lessened(inner, width));
+                    if let Some((part, less)) = inner {
+                        let (a, b) = self.both(part, other, at, depth);
+                        let sum = Range { low: add(&a.low, &b.low)?, high: add(&a.high, &b.high)? };
+                        self.fits(&sum.high, width).then_some(())?;
+                        return self.difference(&sum, &Range { low: less.clone(), high: less });
                     }
                 }
                 self.sum(inst, at, depth)
@@ -581,14 +699,18 @@ impl<'b> Ranges<'b> {
         let group = self.group.and_then(|sizes| sizes.get(axis as usize).copied()).map(u64::from);
         let (low, end) = match what {
             BuiltIn::GlobalInvocationId => {
-                let offset = of(BuiltIn::GlobalOffset);
-                (offset.clone(), add(&offset, &of(BuiltIn::GlobalSize))?)
+                self.conditions.extend(no_offset());
+                (number(0), of(BuiltIn::GlobalSize))
             }
             BuiltIn::LocalInvocationId => {
                 (number(0), group.map_or_else(|| of(BuiltIn::WorkgroupSize), number))
             }
             BuiltIn::WorkgroupId => (number(0), of(BuiltIn::NumWorkgroups)),
-            BuiltIn::GlobalSize | BuiltIn::GlobalOffset | BuiltIn::NumWorkgroups => {
+            BuiltIn::GlobalOffset => {
+                self.conditions.extend(no_offset());
+                return Some(Range { low: number(0), high: number(0) });
+            }
+            BuiltIn::GlobalSize | BuiltIn::NumWorkgroups => {
                 return Some(Range { low: of(what), high: of(what) });
             }
             BuiltIn::WorkgroupSize | BuiltIn::EnqueuedWorkgroupSize => {
@@ -662,9 +784,23 @@ impl<'b> Ranges<'b> {
         let (at, inst) = self.defined.get(&next).copied()?;
         let operands = inst.operands.as_slice();
         match (inst.op, operands) {
-            (Op::ShiftRightLogical | Op::UDiv | Op::UMod, [a, _]) if *a == id => {
-                Some(Range { low: number(0), high: first.high })
+            (Op::ShiftRightLogical | Op::UDiv, [a, by]) if *a == id => {
+                let by = self.constant(*by);
+                let divisor =
+                    if inst.op == Op::UDiv { by } else { by.and_then(|by| 1_u64.checked_shl(by as u32)) };
+                let facts = self.facts_at(At { block: latch, to: Some(header) });
+                let is_positive = facts.iter().any(|fact| self.is_positive(fact, next))
+                    || facts.iter().any(|fact| match *fact {
+                        Fact::Less(a, b) if b == id => {
+                            self.constant(a).map(|a| a.saturating_add(1)) >= divisor
+                        }
+                        Fact::AtMost(a, b) if b == id => self.constant(a) >= divisor,
+                        _ => false,
+                    }) && divisor.is_some();
+                let low = if is_positive { min(&first.low, &number(1)) } else { number(0) };
+                Some(Range { low, high: first.high })
             }
+            (Op::UMod, [a, _]) if *a == id => Some(Range { low: number(0), high: first.high }),
             (Op::BitwiseAnd, [a, b]) if *a == id || *b == id => {
                 Some(Range { low: number(0), high: first.high })
             }
@@ -687,6 +823,17 @@ impl<'b> Ranges<'b> {
         }
     }
 
+    /// Whether a fact tells that a value is not 0.
+    fn is_positive(&self, fact: &Fact, value: u32) -> bool {
+        let is_zero = |id: u32| self.constant(id) == Some(0);
+        match *fact {
+            Fact::Unequal(a, b) => a == value && is_zero(b) || b == value && is_zero(a),
+            Fact::Less(a, b) => b == value && self.constant(a).is_some(),
+            Fact::AtMost(a, b) => b == value && self.constant(a).is_some_and(|least| least > 0),
+            Fact::Equal(..) => false,
+        }
+    }
+
     /// What a value is at least that is one less with each iteration, and how often it is, at most.
     fn downwards(
         &mut self,
@@ -697,16 +844,7 @@ impl<'b> Ranges<'b> {
         first: &Range,
     ) -> Option<(u64, Bound)> {
         let facts = self.facts_at(At { block: latch, to: Some(header) });
-        let not_zero = |value: u32| {
-            facts.iter().any(|fact| match fact {
-                Fact::Unequal(a, b) => {
-                    *a == value && self.constant(*b) == Some(0) || *b == value && self.constant(*a) == Some(0)
-                }
-                Fact::Less(a, b) => *b == value && self.constant(*a).is_some(),
-                Fact::AtMost(a, b) => *b == value && self.constant(*a).is_some_and(|least| least > 0),
-                Fact::Equal(..) => false,
-            })
-        };
+        let not_zero = |value: u32| facts.iter().any(|fact| self.is_positive(fact, value));
         let (is_before, is_after) = (not_zero(id), not_zero(next));
         if is_before {
             return Some((0, first.high.clone()));

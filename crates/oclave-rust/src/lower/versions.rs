@@ -6,12 +6,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use oclave_spirv::{FunctionControl, Op, TypeId, ValueId};
+use oclave_spirv::{BuiltIn, FunctionControl, Op, TypeId, ValueId};
 
 use super::barriers::reachable_from;
 use super::code::{Block, Inst, assemble, effect, rename, targets};
+use super::deferred::{Check, Place, can_begin_again, compared, place};
 use super::function::Lower;
-use super::ranges::{AtMost, Bound, Known, Ranges};
+use super::ranges::{AtMost, Ranges, no_offset};
 
 /// Kernels of more instructions are not copied.
 const MOST_INSTRUCTIONS: usize = 4000;
@@ -23,6 +24,15 @@ pub(super) struct Unchecked {
     blocks: Vec<Block>,
     /// When it may be used.
     conditions: Vec<AtMost>,
+    /// The label of the block that calls the other version.
+    checked: ValueId,
+}
+
+/// A check that is not known to pass when the kernel starts.
+struct Unproved {
+    check: Check,
+    /// When its slice has an element.
+    not_empty: Option<Vec<AtMost>>,
 }
 
 impl Lower<'_, '_> {
@@ -50,6 +60,7 @@ impl Lower<'_, '_> {
         let mut conditions: Vec<AtMost> = Vec::new();
         // Block → where it goes if its check passes.
         let mut passed: BTreeMap<usize, u32> = BTreeMap::new();
+        let mut unproved = Vec::new();
         for (at, block) in self.blocks.iter().enumerate().filter(|(at, _)| lives.contains(at)) {
             let to = edges.get(at)?;
             let is_safe =
@@ -62,29 +73,76 @@ impl Lower<'_, '_> {
                 return None;
             };
             let is_yes = index.get(yes).is_some_and(|to| lives.contains(to));
-            let more = ranges.prove(*condition, is_yes, at)?;
-            conditions.extend(more);
-            passed.insert(at, if is_yes { *yes } else { *no });
+            if let Some(more) = ranges.prove(*condition, is_yes, at) {
+                conditions.extend(more);
+                passed.insert(at, if is_yes { *yes } else { *no });
+                continue;
+            }
+            let length = ranges.definition(*condition).and_then(|inst| compared(inst, is_yes));
+            let not_empty = length.and_then(|(_, length)| ranges.prove_positive(length, at));
+            unproved.push(Unproved { check: Check { block: block.label.word(), is_yes }, not_empty });
+        }
+        let checked = self.output.builder.value();
+        let mut blocks = self.without(&passed, &unproved, checked);
+        conditions.extend(self.make_up(&mut blocks, unproved, checked)?);
+        if self.waits() {
+            blocks = self.with_own_addresses(blocks);
+        }
+        if !conditions.is_empty() && self.number_without_offset(&mut blocks) {
+            conditions.extend(no_offset());
         }
         let mut seen = BTreeSet::new();
         conditions.retain(|condition| seen.insert(condition.clone()));
         if conditions.len() > MOST_CONDITIONS {
             return None;
         }
-        let mut blocks = self.without(&passed);
-        if self.waits() {
-            blocks = self.with_own_addresses(blocks);
-        }
         let (blocks, _) = self.copies(blocks);
-        Some(Unchecked { blocks, conditions })
+        Some(Unchecked { blocks, conditions, checked })
     }
 
-    /// The blocks that are reached if checks pass.
-    fn without(&self, passed: &BTreeMap<usize, u32>) -> Vec<Block> {
+    /// Lets loops make up for checks that are not known to pass. Gives the conditions for that; `None` if the version would not be
+    /// faster.
+    fn make_up(
+        &mut self,
+        blocks: &mut Vec<Block>,
+        unproved: Vec<Unproved>,
+        checked: ValueId,
+    ) -> Option<Vec<AtMost>> {
+        let mut conditions = Vec::new();
+        if unproved.is_empty() {
+            return Some(conditions);
+        }
+        if self.waits() || !can_begin_again(blocks, checked) {
+            return None;
+        }
+        let mut is_faster = false;
+        for Unproved { check, not_empty } in unproved {
+            match place(blocks, check) {
+                Place::OutsideLoops => {}
+                Place::Deferrable(deferral) => {
+                    conditions.extend(not_empty?);
+                    self.defer(blocks, &deferral, checked)?;
+                    is_faster = true;
+                }
+                Place::Neither => return None,
+            }
+        }
+        is_faster.then_some(conditions)
+    }
+
+    /// The blocks that are reached if checks pass. Those that may fail go on to a label then.
+    fn without(&self, passed: &BTreeMap<usize, u32>, unproved: &[Unproved], failed: ValueId) -> Vec<Block> {
         let mut blocks = self.blocks.clone();
         for (at, label) in passed {
             if let Some(block) = blocks.get_mut(*at) {
                 block.end = Some(effect(Op::Branch, &[*label]));
+            }
+        }
+        for Unproved { check, .. } in unproved {
+            let block = blocks.iter_mut().find(|block| block.label.word() == check.block);
+            let end = block.and_then(|block| block.end.as_mut());
+            if let Some(target) = end.and_then(|end| end.operands.get_mut(if check.is_yes { 2 } else { 1 })) {
+                *target = failed.word();
             }
         }
         let index: BTreeMap<u32, usize> =
@@ -113,6 +171,39 @@ impl Lower<'_, '_> {
         blocks
     }
 
+    /// Calculates the numbers of work-items in a range without offset. Where a kernel chooses its version, Intel's compiler takes
+    /// `get_global_linear_id` for any number, and writes one element at a time. Gives whether there are such calculations.
+    fn number_without_offset(&mut self, blocks: &mut [Block]) -> bool {
+        let (current, mut are_some) = (self.current, false);
+        for block in blocks {
+            for inst in std::mem::take(&mut block.code) {
+                let is_number = inst.op == Op::Load
+                    && inst.operands.first().and_then(|from| self.output.builder.built_in_of(*from))
+                        == Some(BuiltIn::GlobalLinearId);
+                let Some((ty, id)) = inst.result.filter(|_| is_number) else {
+                    block.code.push(inst);
+                    continue;
+                };
+                are_some = true;
+                let label = self.output.builder.value();
+                self.begin(label);
+                let [x, y, z] = [0, 1, 2].map(|axis| self.built_in_part(BuiltIn::GlobalInvocationId, axis));
+                let [columns, rows] = [0, 1].map(|axis| self.built_in_part(BuiltIn::GlobalSize, axis));
+                let planes = self.op(Op::IMul, ty, &[z, rows]);
+                let row = self.op(Op::IAdd, ty, &[planes, y]);
+                let before = self.op(Op::IMul, ty, &[row, columns]);
+                self.push(Inst {
+                    op: Op::IAdd,
+                    result: Some((ty, id)),
+                    operands: vec![before.word(), x.word()],
+                });
+                block.code.extend(self.blocks.pop().into_iter().flat_map(|block| block.code));
+            }
+        }
+        self.current = current;
+        are_some
+    }
+
     /// Writes a new first block, which chooses the version.
     ///
     /// The checked version is a function of its own: what it costs does not keep compilers from calculating several
@@ -120,7 +211,8 @@ impl Lower<'_, '_> {
     /// of drivers find the choice.
     pub(super) fn choose(&mut self, unchecked: Unchecked) {
         let mut versions = unchecked.blocks;
-        if unchecked.conditions.is_empty() {
+        let begins_again = versions.iter().any(|block| targets(block).contains(&unchecked.checked.word()));
+        if unchecked.conditions.is_empty() && !begins_again {
             self.blocks = versions;
             return;
         }
@@ -128,10 +220,11 @@ impl Lower<'_, '_> {
         let waits = self.waits();
         let checked = std::mem::take(&mut self.blocks);
         let control = if waits { FunctionControl::INLINE } else { FunctionControl::DONT_INLINE };
-        let checked = self.call_of(checked, "checked", control, end.label);
+        let checked = self.call_of(checked, "checked", control, (unchecked.checked, end.label));
         self.renew_variables(&mut versions);
         if waits {
-            let call = self.call_of(versions, "unchecked", control, end.label);
+            let label = self.output.builder.value();
+            let call = self.call_of(versions, "unchecked", control, (label, end.label));
             self.variables.clear();
             versions = vec![call];
         }
@@ -140,19 +233,7 @@ impl Lower<'_, '_> {
         versions.extend([checked, end]);
         let label = self.output.builder.value();
         self.begin(label);
-        let mut known = BTreeMap::new();
-        let mut all = Vec::new();
-        for (a, b) in unchecked.conditions {
-            let a = self.known(&a, &mut known, &mut all);
-            // Whether it can be calculated is checked.
-            if *b == Known::Number(u64::MAX) {
-                continue;
-            }
-            let b = self.known(&b, &mut known, &mut all);
-            all.push(self.compared(Op::ULessThanEqual, a, b));
-        }
-        let bool = self.bool();
-        match all.into_iter().reduce(|a, b| self.op(Op::LogicalAnd, bool, &[a, b])) {
+        match self.write_conditions(unchecked.conditions) {
             Some(passes) => {
                 self.end(Op::BranchConditional, &[passes.word(), first.word(), checked_label.word()]);
             }
@@ -161,13 +242,13 @@ impl Lower<'_, '_> {
         self.blocks.append(&mut versions);
     }
 
-    /// Makes a function of blocks, and gives a block that calls it and goes to `then`.
+    /// Makes a function of blocks, and gives a block with a label that calls it and goes to `then`.
     fn call_of(
         &mut self,
         mut blocks: Vec<Block>,
         name: &str,
         control: FunctionControl,
-        then: ValueId,
+        (label, then): (ValueId, ValueId),
     ) -> Block {
         let arguments: Vec<(TypeId, ValueId)> =
             self.arguments.into_iter().flatten().map(|argument| (argument.ty, argument.id)).collect();
@@ -181,20 +262,13 @@ impl Lower<'_, '_> {
         let name = format!("{}.{name}", self.output.kernel);
         self.output.builder.name(function, &name);
         self.output.add_function(function, control, void, &parameters, code);
-        let mut block = Block::new(self.output.builder.value());
+        let mut block = Block::new(label);
         let mut operands = vec![function.word()];
         operands.extend(arguments.iter().map(|(_, id)| id.word()));
         let result = Some((void, self.output.builder.value()));
         block.code.push(Inst { op: Op::FunctionCall, result, operands });
         block.end = Some(effect(Op::Branch, &[then.word()]));
         block
-    }
-
-    /// The one of two numbers for which a comparison with the other holds. Intel's compiler takes results of built-in
-    /// functions for different in each work-item.
-    fn chosen(&mut self, op: Op, a: ValueId, b: ValueId) -> ValueId {
-        let (ulong, is_first) = (self.int(64), self.compared(op, a, b));
-        self.op(Op::Select, ulong, &[is_first, a, b])
     }
 
     /// Gives the variables of the function new ids, since another function has the old ones.
@@ -206,72 +280,5 @@ impl Lower<'_, '_> {
             *id = new;
         }
         rename(blocks, &of);
-    }
-
-    fn compared(&mut self, op: Op, a: ValueId, b: ValueId) -> ValueId {
-        let bool = self.bool();
-        self.op(op, bool, &[a, b])
-    }
-
-    /// Calculates a bound. `checks` gets what holds if it does not overflow.
-    fn known(
-        &mut self,
-        bound: &Bound,
-        known: &mut BTreeMap<Bound, ValueId>,
-        checks: &mut Vec<ValueId>,
-    ) -> ValueId {
-        if let Some(id) = known.get(bound) {
-            return *id;
-        }
-        let ulong = self.int(64);
-        let mut both = |lower: &mut Self, a: &Bound, b: &Bound, checks: &mut Vec<ValueId>| {
-            (lower.known(a, known, checks), lower.known(b, known, checks))
-        };
-        let id = match &**bound {
-            Known::Number(value) => self.number(64, *value),
-            Known::Argument(id) => {
-                let is_wide = self.arguments.into_iter().flatten().any(|a| a.id == *id && a.ty == ulong);
-                if is_wide { *id } else { self.op(Op::UConvert, ulong, &[*id]) }
-            }
-            Known::BuiltIn(what, axis) => self.built_in_part(*what, *axis),
-            Known::Add(a, b) => {
-                let (a, b) = both(self, a, b, checks);
-                let sum = self.op(Op::IAdd, ulong, &[a, b]);
-                checks.push(self.compared(Op::UGreaterThanEqual, sum, a));
-                sum
-            }
-            Known::Sub(a, b) => {
-                let (a, b) = both(self, a, b, checks);
-                checks.push(self.compared(Op::UGreaterThanEqual, a, b));
-                self.op(Op::ISub, ulong, &[a, b])
-            }
-            Known::Mul(a, b) => {
-                let (a, b) = both(self, a, b, checks);
-                // Factors of 32 bits are enough.
-                let (bits, most) = (self.op(Op::BitwiseOr, ulong, &[a, b]), self.number(64, u32::MAX.into()));
-                checks.push(self.compared(Op::ULessThanEqual, bits, most));
-                self.op(Op::IMul, ulong, &[a, b])
-            }
-            Known::Div(a, b) => {
-                let is_number = matches!(**b, Known::Number(_));
-                let (a, mut b) = both(self, a, b, checks);
-                if !is_number {
-                    let one = self.number(64, 1);
-                    checks.push(self.compared(Op::UGreaterThanEqual, b, one));
-                    b = self.chosen(Op::UGreaterThan, b, one);
-                }
-                self.op(Op::UDiv, ulong, &[a, b])
-            }
-            Known::Min(a, b) => {
-                let (a, b) = both(self, a, b, checks);
-                self.chosen(Op::ULessThan, a, b)
-            }
-            Known::Max(a, b) => {
-                let (a, b) = both(self, a, b, checks);
-                self.chosen(Op::UGreaterThan, a, b)
-            }
-        };
-        known.insert(bound.clone(), id);
-        id
     }
 }
