@@ -45,3 +45,32 @@ pub fn before_sum(item: Item<1>, x: &[u32], sums: Global<u32>) {
         sums.set(item.group_id()[0], sum + u32::from(all));
     }
 }
+
+/// Each iteration waits. Work-items go on with the next one on different paths, one of which keeps `kept`.
+#[kernel]
+pub fn by_several_paths(item: Item<1>, steps: u32, x: &[u32], out: Global<u32>) {
+    let ([me], [at]) = (item.local_id(), item.global_id());
+    let (mut kept, mut sum, mut step) = (2_u32, 0_u32, 0_u32);
+    loop {
+        let more =
+            if item.group_id()[0] % 2 == 1 { x[step as usize % 8] } else { x[(step as usize + 1) % 8] / 2 };
+        if step >= steps + more {
+            break;
+        }
+        step += x[step as usize % 8] % 3 + 1;
+        item.local_barrier();
+        if kept.wrapping_add(me as u32) & 1 != 0 {
+            out.set(at, out.get(at).wrapping_mul(3).wrapping_add(step));
+            if steps > 4 {
+                kept = kept.wrapping_mul(31).wrapping_add(x[kept as usize % 8]);
+            } else {
+                sum = sum.wrapping_mul(31).wrapping_add(kept);
+                kept = kept.wrapping_add(kept) ^ x[sum as usize % 8] << 1;
+            }
+        } else {
+            sum = sum.wrapping_mul(31).wrapping_add(step);
+        }
+    }
+    item.local_barrier();
+    out.set(at, out.get(at) ^ sum.wrapping_mul(7) ^ kept);
+}

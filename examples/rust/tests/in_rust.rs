@@ -685,6 +685,45 @@ fn a_panic_before_a_barrier_does_not_hang() {
 }
 
 #[test]
+fn work_items_go_on_with_an_iteration_by_several_paths() {
+    let (_, queue) = queue();
+    let numbers = [5_u32, 1, 7, 2, 9, 4, 3, 8];
+    let x = queue.upload(&numbers).unwrap();
+    for (steps, group) in [(3, 2), (9, 2), (40, 8), (25, 32)] {
+        let out = queue.upload(&[1_u32; 96]).unwrap();
+        queue
+            .parallel_for(NdRange::new(96, group), kernels::barriers::by_several_paths(steps, &x, &out))
+            .unwrap();
+        let expected: Vec<u32> = (0..96_u32)
+            .map(|at| {
+                let me = at % group as u32;
+                let (mut kept, mut sum, mut step, mut out) = (2_u32, 0_u32, 0_u32, 1_u32);
+                let more = |step: u32| match at as usize / group % 2 {
+                    1 => numbers[step as usize % 8],
+                    _ => numbers[(step as usize + 1) % 8] / 2,
+                };
+                while step < steps + more(step) {
+                    step += numbers[step as usize % 8] % 3 + 1;
+                    if kept.wrapping_add(me) & 1 == 0 {
+                        sum = sum.wrapping_mul(31).wrapping_add(step);
+                        continue;
+                    }
+                    out = out.wrapping_mul(3).wrapping_add(step);
+                    if steps > 4 {
+                        kept = kept.wrapping_mul(31).wrapping_add(numbers[kept as usize % 8]);
+                    } else {
+                        sum = sum.wrapping_mul(31).wrapping_add(kept);
+                        kept = kept.wrapping_add(kept) ^ (numbers[sum as usize % 8] << 1);
+                    }
+                }
+                out ^ sum.wrapping_mul(7) ^ kept
+            })
+            .collect();
+        assert_eq!(queue.read(&out).unwrap(), expected, "{steps} steps, groups of {group}");
+    }
+}
+
+#[test]
 fn a_panic_before_a_function_of_a_group_does_not_hang() {
     let (context, queue) = queue();
     if !context.device().capabilities().aspects.contains(Aspects::WORK_GROUP_COLLECTIVES) {

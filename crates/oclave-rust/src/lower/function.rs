@@ -189,6 +189,9 @@ impl<'a, 'p> Lower<'a, 'p> {
             first.code.splice(0..0, prologue);
         }
         if self.arguments.is_some() {
+            if self.waits() {
+                self.join_nested_loops();
+            }
             self.write_reports();
             let unchecked = self.unchecked();
             if self.waits() {

@@ -16,6 +16,7 @@ mod ints;
 mod library;
 mod memory;
 mod messages;
+mod nested;
 pub(crate) mod panics;
 mod print;
 mod ranges;
