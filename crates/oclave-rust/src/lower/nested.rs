@@ -4,7 +4,7 @@
 //! calls, which rustc cannot mark. Work-items that go back by different edges are in different loops then, although all of them wait
 //! at one barrier. Compilers for CPUs let each loop wait for all work-items. So such loops become one again, with one edge back.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use oclave_spirv::Op;
 use oclave_spirv::analysis::control_flow::Tree;
@@ -47,19 +47,22 @@ impl Lower<'_, '_> {
                 || inst.operands.first().is_some_and(|from| self.output.builder.built_in_of(*from).is_some());
             has_no_effect(inst) && (inst.op != Op::Load || is_built_in())
         };
-        // What the inner loop begins with must be known before the outer one.
-        let made = || first.code.iter().filter_map(|inst| inst.result).map(|(_, id)| id.word());
-        let begins_with = |id: u32| {
-            let mut pairs = second.phis.iter().flat_map(|phi| phi.operands.chunks_exact(2));
-            pairs.any(|pair| *pair == [id, first.label.word()])
-        };
+        // In loops that were written as two, the inner one has a counter of its own.
+        let outer_phis: BTreeSet<u32> =
+            first.phis.iter().filter_map(|phi| phi.result).map(|(_, id)| id.word()).collect();
+        let mut begins =
+            second.phis.iter().flat_map(|phi| phi.operands.chunks_exact(2)).filter_map(|pair| match *pair {
+                [value, from] if from == first.label.word() => Some(value),
+                _ => None,
+            });
+        let goes_on = begins.all(|value| outer_phis.contains(&value));
         let goes_to = |from: usize, to: usize| edges.get(from).is_some_and(|after| after.contains(&to));
         let are_apart = !(0..edges.len()).any(|from| goes_to(from, outer) && goes_to(from, inner));
         let tree = Tree::new(edges, 0);
         let repeats = |from: usize| goes_to(from, inner) && from != outer;
         let is_entered_once =
             (0..edges.len()).filter(|from| repeats(*from)).all(|from| tree.is_ancestor(inner, from));
-        first.code.iter().all(is_fixed) && !made().any(begins_with) && are_apart && is_entered_once
+        first.code.iter().all(is_fixed) && goes_on && are_apart && is_entered_once
     }
 
     fn join(&mut self, outer: usize, inner: usize) {
