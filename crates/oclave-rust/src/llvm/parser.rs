@@ -833,7 +833,7 @@ impl<'t> Parser<'t> {
             let is_disjoint = self.eat_word("disjoint");
             self.skip_flags()?;
             let ty = self.ty()?;
-            // A sum of which LLVM knows that no bit is in both. Compilers that follow indices know sums better.
+            // LLVM writes a sum this way if no bit is in both. Drivers recognize consecutive indices in sums alone.
             if is_disjoint && matches!(ty, Type::Int(32 | 64)) {
                 op = Binary::Add;
             }

@@ -5,12 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use oclave_spirv::{Op, ValueId};
 
 use super::function::Lower;
-use super::ranges::{AtMost, Bound, Known, most, without_implied};
+use super::ranges::{AtMost, Bound, Known, SMALL, most, without_implied};
 
-/// Sizes and arguments up to this need no checks of overflow in most sums and products.
-pub(super) const SMALL: u64 = i32::MAX as u64;
-
-/// What was calculated.
+/// The bounds that the kernel has calculated so far.
 #[derive(Debug, Default)]
 struct Calculated {
     values: BTreeMap<Bound, ValueId>,
@@ -65,6 +62,10 @@ impl Lower<'_, '_> {
         self.op(op, bool, &[a, b])
     }
 
+    fn both(&mut self, a: &Bound, b: &Bound, calculated: &mut Calculated) -> (ValueId, ValueId) {
+        (self.known(a, calculated), self.known(b, calculated))
+    }
+
     /// Calculates a bound, and what holds if it does not overflow.
     fn known(&mut self, bound: &Bound, calculated: &mut Calculated) -> ValueId {
         if let Some(id) = calculated.values.get(bound) {
@@ -72,15 +73,15 @@ impl Lower<'_, '_> {
         }
         let ulong = self.int(64);
         let fits = most(bound) <= u64::MAX.into();
-        let operands = bound.operands().map(|(a, b)| (self.known(a, calculated), self.known(b, calculated)));
-        let id = match (&**bound, operands) {
-            (Known::Number(value), _) => self.number(64, *value),
-            (Known::BuiltIn(what, axis), _) => self.built_in_part(*what, *axis),
-            (Known::Argument(id), _) => {
+        let id = match &**bound {
+            Known::Number(value) => self.number(64, *value),
+            Known::BuiltIn(what, axis) => self.built_in_part(*what, *axis),
+            Known::Argument(id) => {
                 let is_wide = self.arguments.into_iter().flatten().any(|a| a.id == *id && a.ty == ulong);
                 if is_wide { *id } else { self.op(Op::UConvert, ulong, &[*id]) }
             }
-            (Known::Add(..), Some((a, b))) => {
+            Known::Add(a, b) => {
+                let (a, b) = self.both(a, b, calculated);
                 let sum = self.op(Op::IAdd, ulong, &[a, b]);
                 if fits {
                     bound.leaves(&mut calculated.small);
@@ -89,11 +90,13 @@ impl Lower<'_, '_> {
                 }
                 sum
             }
-            (Known::Sub(..), Some((a, b))) => {
+            Known::Sub(a, b) => {
+                let (a, b) = self.both(a, b, calculated);
                 calculated.checks.push(self.compared(Op::UGreaterThanEqual, a, b));
                 self.op(Op::ISub, ulong, &[a, b])
             }
-            (Known::Mul(..), Some((a, b))) => {
+            Known::Mul(a, b) => {
+                let (a, b) = self.both(a, b, calculated);
                 if fits {
                     bound.leaves(&mut calculated.small);
                 } else {
@@ -104,7 +107,8 @@ impl Lower<'_, '_> {
                 }
                 self.op(Op::IMul, ulong, &[a, b])
             }
-            (Known::Div(_, divisor), Some((a, mut b))) => {
+            Known::Div(a, divisor) => {
+                let (a, mut b) = self.both(a, divisor, calculated);
                 if !matches!(**divisor, Known::Number(_)) {
                     let one = self.number(64, 1);
                     calculated.checks.push(self.compared(Op::UGreaterThanEqual, b, one));
@@ -112,9 +116,14 @@ impl Lower<'_, '_> {
                 }
                 self.op(Op::UDiv, ulong, &[a, b])
             }
-            (Known::Min(..), Some((a, b))) => self.chosen(Op::ULessThan, a, b),
-            (Known::Max(..), Some((a, b))) => self.chosen(Op::UGreaterThan, a, b),
-            (_, None) => self.number(64, 0),
+            Known::Min(a, b) => {
+                let (a, b) = self.both(a, b, calculated);
+                self.chosen(Op::ULessThan, a, b)
+            }
+            Known::Max(a, b) => {
+                let (a, b) = self.both(a, b, calculated);
+                self.chosen(Op::UGreaterThan, a, b)
+            }
         };
         calculated.values.insert(bound.clone(), id);
         id

@@ -10,16 +10,19 @@ use oclave_spirv::analysis::control_flow::Tree;
 use oclave_spirv::{Op, ValueId};
 
 use super::barriers::{Loop, loops, reachable_from};
-use super::code::{Block, Inst, edges, effect, has_no_effect, ids, redirect, targets};
+use super::code::{Block, Inst, edges, effect, has_no_effect, ids, redirect, rename, targets};
 use super::function::Lower;
+use super::ranges::AtMost;
 
 /// A check that is not known to pass.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(super) struct Check {
     /// The label of its block.
     pub(super) block: u32,
     /// Whether it passes where its condition is true.
     pub(super) is_yes: bool,
+    /// When its slice has an element.
+    pub(super) not_empty: Option<Vec<AtMost>>,
 }
 
 /// The index and the length of a check of bounds.
@@ -70,7 +73,7 @@ pub(super) fn can_begin_again(blocks: &[Block], label: ValueId) -> bool {
 }
 
 /// Where a check is in blocks. If it fails, it goes on to a label outside of them.
-pub(super) fn place(blocks: &[Block], check: Check) -> Place {
+pub(super) fn place(blocks: &[Block], check: &Check) -> Place {
     let (index, edges) = edges(blocks);
     let Some(&at) = index.get(&check.block) else { return Place::OutsideLoops };
     let all = loops(&edges);
@@ -228,14 +231,9 @@ impl Lower<'_, '_> {
             select(index_type, checked, index, first_index.word()),
             select(ulong, failed_now, failed.word(), one.word()),
         ];
+        let of = BTreeMap::from([(index, checked)]);
         for &at in &deferral.passed {
-            let block = blocks.get_mut(at)?;
-            for inst in block.phis.iter_mut().chain(&mut block.code).chain(&mut block.end) {
-                for place in ids(inst.op, inst.operands.len()) {
-                    let operand = inst.operands.get_mut(place).filter(|word| **word == index);
-                    operand.into_iter().for_each(|word| *word = checked.word());
-                }
-            }
+            rename(std::slice::from_mut(blocks.get_mut(at)?), &of);
         }
         let first = blocks.get_mut(deferral.header)?;
         for pair in first.phis.iter_mut().flat_map(|phi| phi.operands.chunks_exact_mut(2)) {

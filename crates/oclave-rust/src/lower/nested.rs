@@ -10,7 +10,7 @@ use oclave_spirv::Op;
 use oclave_spirv::analysis::control_flow::Tree;
 
 use super::barriers::loops;
-use super::code::{Block, Inst, edges, effect, has_no_effect, redirect, targets};
+use super::code::{Block, Inst, effect, has_no_effect, redirect, targets};
 use super::function::Lower;
 
 impl Lower<'_, '_> {
@@ -23,18 +23,18 @@ impl Lower<'_, '_> {
 
     /// The first blocks of two such loops.
     fn nested_loops(&self) -> Option<(usize, usize)> {
-        let (_, edges) = edges(&self.blocks);
+        let has_barrier = |at: &usize| {
+            self.blocks
+                .get(*at)
+                .is_some_and(|block| block.code.iter().any(|inst| inst.op == Op::ControlBarrier))
+        };
+        let (_, edges) = self.edges();
         let all = loops(&edges);
-        all.iter().find_map(|(outer, body)| {
+        all.iter().filter(|(_, body)| body.iter().any(has_barrier)).find_map(|(outer, body)| {
             let [inner] = *edges.get(*outer)?.as_slice() else { return None };
             let is_loop =
                 inner != *outer && body.contains(&inner) && all.iter().any(|(header, _)| *header == inner);
-            let has_barrier = || {
-                body.iter()
-                    .filter_map(|at| self.blocks.get(*at))
-                    .any(|block| block.code.iter().any(|inst| inst.op == Op::ControlBarrier))
-            };
-            (is_loop && self.may_join(*outer, inner, &edges) && has_barrier()).then_some((*outer, inner))
+            (is_loop && self.may_join(*outer, inner, &edges)).then_some((*outer, inner))
         })
     }
 
@@ -97,41 +97,35 @@ impl Lower<'_, '_> {
                 .unwrap_or(value)
         };
         for block in &mut self.blocks {
-            if block.label.word() == label {
-                for phi in &mut block.phis {
-                    let pairs = phi.operands.chunks_exact(2).flat_map(|pair| match *pair {
-                        [value, from] if from == outer_label => {
-                            froms.iter().flat_map(|from| [value_from(value, *from), *from]).collect()
-                        }
-                        _ => pair.to_vec(),
-                    });
-                    phi.operands = pairs.collect();
-                }
-                for phi in &first.phis {
-                    let mut phi = phi.clone();
-                    let own = phi.result.map_or(0, |(_, id)| id.word());
-                    phi.operands.extend(ends.iter().flat_map(|end| [own, *end]));
-                    block.phis.push(phi);
-                }
-                block.code.splice(0..0, first.code.clone());
-            }
             redirect(block, outer_label, label);
         }
+        let Some(block) = self.blocks.iter_mut().find(|block| block.label.word() == label) else { return };
+        for phi in &mut block.phis {
+            let pairs = phi.operands.chunks_exact(2).flat_map(|pair| match *pair {
+                [value, from] if from == outer_label => {
+                    froms.iter().flat_map(|from| [value_from(value, *from), *from]).collect()
+                }
+                _ => pair.to_vec(),
+            });
+            phi.operands = pairs.collect();
+        }
+        for mut phi in first.phis.iter().cloned() {
+            let own = phi.result.map_or(0, |(_, id)| id.word());
+            phi.operands.extend(ends.iter().flat_map(|end| [own, *end]));
+            block.phis.push(phi);
+        }
+        block.code.splice(0..0, first.code.iter().cloned());
         self.unite_ends(label);
     }
 
     /// Gives a loop one edge back: LLVM would make nested loops of several again.
     fn unite_ends(&mut self, header: u32) {
-        let (index, edges) = edges(&self.blocks);
+        let (index, edges) = self.edges();
         let Some(&at) = index.get(&header) else { return };
         let tree = Tree::new(&edges, 0);
-        let ends: Vec<usize> =
-            (0..edges.len()).filter(|from| edges.get(*from).is_some_and(|to| to.contains(&at))).collect();
-        let ends: Vec<u32> = ends
-            .into_iter()
-            .filter(|from| tree.is_ancestor(at, *from))
-            .filter_map(|from| Some(self.blocks.get(from)?.label.word()))
-            .collect();
+        let goes_back = |(from, to): &(usize, &Vec<usize>)| to.contains(&at) && tree.is_ancestor(at, *from);
+        let ends = edges.iter().enumerate().filter(goes_back);
+        let ends: Vec<u32> = ends.filter_map(|(from, _)| Some(self.blocks.get(from)?.label.word())).collect();
         let mut last = Block::new(self.output.builder.value());
         last.end = Some(effect(Op::Branch, &[header]));
         let new = last.label.word();

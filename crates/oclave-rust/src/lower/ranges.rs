@@ -4,6 +4,7 @@
 //! holds at a place: behind a branch that compares the value, it is closer. Values are counted without sign. What
 //! is told of global ids holds for ranges without offset.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
@@ -11,7 +12,6 @@ use oclave_spirv::analysis::control_flow::Tree;
 use oclave_spirv::{Builder, BuiltIn, Op, TypeId, ValueId};
 
 use super::code::{Block, Inst};
-use super::conditions::SMALL;
 use super::function::mask;
 use super::library;
 
@@ -60,6 +60,9 @@ impl Known {
         }
     }
 }
+
+/// Arguments and sizes up to this are small: most sums and products of them do not overflow.
+pub(super) const SMALL: u64 = i32::MAX as u64;
 
 /// What a bound is at most if its arguments and sizes are small.
 pub(super) fn most(bound: &Bound) -> u128 {
@@ -176,37 +179,30 @@ fn div(a: &Bound, b: &Bound) -> Option<Bound> {
     })
 }
 
-fn min(a: &Bound, b: &Bound) -> Bound {
+/// Which of two bounds is the larger one, if that is known.
+fn order(a: &Bound, b: &Bound) -> Option<Ordering> {
     match (value_of(a), value_of(b)) {
-        (Some(a), Some(b)) => number(a.min(b)),
-        _ => match (parts(a), parts(b)) {
-            ((base, more), (other, other_more)) if base == other => {
-                if more <= other_more {
-                    a.clone()
-                } else {
-                    b.clone()
-                }
-            }
-            _ => Rc::new(Known::Min(a.clone(), b.clone())),
-        },
+        (Some(a), Some(b)) => Some(a.cmp(&b)),
+        _ => {
+            let ((base, more), (other, other_more)) = (parts(a), parts(b));
+            (base == other).then(|| more.cmp(&other_more))
+        }
+    }
+}
+
+fn min(a: &Bound, b: &Bound) -> Bound {
+    match order(a, b) {
+        Some(Ordering::Greater) => b.clone(),
+        Some(_) => a.clone(),
+        None => Rc::new(Known::Min(a.clone(), b.clone())),
     }
 }
 
 fn max(a: &Bound, b: &Bound) -> Bound {
-    match (value_of(a), value_of(b)) {
-        (Some(a), Some(b)) => number(a.max(b)),
-        (Some(0), _) => b.clone(),
-        (_, Some(0)) => a.clone(),
-        _ => match (parts(a), parts(b)) {
-            ((base, more), (other, other_more)) if base == other => {
-                if more >= other_more {
-                    a.clone()
-                } else {
-                    b.clone()
-                }
-            }
-            _ => Rc::new(Known::Max(a.clone(), b.clone())),
-        },
+    match (order(a, b), value_of(a), value_of(b)) {
+        (Some(Ordering::Less), ..) | (None, Some(0), _) => b.clone(),
+        (Some(_), ..) | (None, _, Some(0)) => a.clone(),
+        (None, ..) => Rc::new(Known::Max(a.clone(), b.clone())),
     }
 }
 
@@ -303,14 +299,19 @@ impl<'b> Ranges<'b> {
         }
     }
 
+    /// Clears the state of the last proof.
+    fn begin(&mut self, may_assume: bool) {
+        self.may_assume = may_assume;
+        self.conditions.clear();
+        self.visited.clear();
+        self.steps = 0;
+    }
+
     /// What must hold when the kernel starts, so that a condition has a value whenever a block decides by it. `None` if that
     /// is not known.
     pub(super) fn prove(&mut self, condition: u32, value: bool, block: usize) -> Option<Vec<AtMost>> {
         [false, true].into_iter().find_map(|may_assume| {
-            self.may_assume = may_assume;
-            self.conditions.clear();
-            self.visited.clear();
-            self.steps = 0;
+            self.begin(may_assume);
             let is_proved = self.proves(condition, value, At { block, to: None }, 4);
             is_proved.then(|| std::mem::take(&mut self.conditions))
         })
@@ -318,10 +319,7 @@ impl<'b> Ranges<'b> {
 
     /// What must hold when the kernel starts, so that a value is at least 1 whenever a block is reached.
     pub(super) fn prove_positive(&mut self, value: u32, block: usize) -> Option<Vec<AtMost>> {
-        self.may_assume = true;
-        self.conditions.clear();
-        self.visited.clear();
-        self.steps = 0;
+        self.begin(true);
         let low = self.range(value, At { block, to: None }, DEPTH).low;
         self.at_most(&number(1), &low).then(|| std::mem::take(&mut self.conditions))
     }
@@ -555,6 +553,10 @@ impl<'b> Ranges<'b> {
         let [a, b] = *inst.operands.as_slice() else { return None };
         let width = self.width(inst.result?.1.word());
         let (a, b) = self.both(a, b, at, depth);
+        self.sum_of(&a, &b, width)
+    }
+
+    fn sum_of(&mut self, a: &Range, b: &Range, width: u32) -> Option<Range> {
         let range = Range { low: add(&a.low, &b.low)?, high: add(&a.high, &b.high)? };
         self.fits(&range.high, width).then_some(range)
     }
@@ -595,8 +597,7 @@ impl<'b> Ranges<'b> {
                     let inner = self.defined.get(&part).and_then(|(_, inner)| self.lessened(inner, width));
                     if let Some((part, less)) = inner {
                         let (a, b) = self.both(part, other, at, depth);
-                        let sum = Range { low: add(&a.low, &b.low)?, high: add(&a.high, &b.high)? };
-                        self.fits(&sum.high, width).then_some(())?;
+                        let sum = self.sum_of(&a, &b, width)?;
                         return self.difference(&sum, &Range { low: less.clone(), high: less });
                     }
                 }
@@ -789,14 +790,8 @@ impl<'b> Ranges<'b> {
                 let divisor =
                     if inst.op == Op::UDiv { by } else { by.and_then(|by| 1_u64.checked_shl(by as u32)) };
                 let facts = self.facts_at(At { block: latch, to: Some(header) });
-                let is_positive = facts.iter().any(|fact| self.is_positive(fact, next))
-                    || facts.iter().any(|fact| match *fact {
-                        Fact::Less(a, b) if b == id => {
-                            self.constant(a).map(|a| a.saturating_add(1)) >= divisor
-                        }
-                        Fact::AtMost(a, b) if b == id => self.constant(a) >= divisor,
-                        _ => false,
-                    }) && divisor.is_some();
+                let is_positive = self.is_at_least(&facts, next, 1)
+                    || divisor.is_some_and(|divisor| self.is_at_least(&facts, id, divisor));
                 let low = if is_positive { min(&first.low, &number(1)) } else { number(0) };
                 Some(Range { low, high: first.high })
             }
@@ -823,14 +818,21 @@ impl<'b> Ranges<'b> {
         }
     }
 
-    /// Whether a fact tells that a value is not 0.
-    fn is_positive(&self, fact: &Fact, value: u32) -> bool {
-        let is_zero = |id: u32| self.constant(id) == Some(0);
+    /// Whether one of some facts tells that a value is at least a number.
+    fn is_at_least(&self, facts: &[Fact], value: u32, least: u64) -> bool {
+        facts.iter().any(|fact| self.least(fact, value) >= Some(least))
+    }
+
+    /// What a fact tells that a value is at least.
+    fn least(&self, fact: &Fact, value: u32) -> Option<u64> {
         match *fact {
-            Fact::Unequal(a, b) => a == value && is_zero(b) || b == value && is_zero(a),
-            Fact::Less(a, b) => b == value && self.constant(a).is_some(),
-            Fact::AtMost(a, b) => b == value && self.constant(a).is_some_and(|least| least > 0),
-            Fact::Equal(..) => false,
+            Fact::Unequal(a, b) if a == value || b == value => {
+                let other = if a == value { b } else { a };
+                (self.constant(other) == Some(0)).then_some(1)
+            }
+            Fact::Less(a, b) if b == value => Some(self.constant(a)?.saturating_add(1)),
+            Fact::AtMost(a, b) if b == value => self.constant(a),
+            _ => None,
         }
     }
 
@@ -844,8 +846,7 @@ impl<'b> Ranges<'b> {
         first: &Range,
     ) -> Option<(u64, Bound)> {
         let facts = self.facts_at(At { block: latch, to: Some(header) });
-        let not_zero = |value: u32| facts.iter().any(|fact| self.is_positive(fact, value));
-        let (is_before, is_after) = (not_zero(id), not_zero(next));
+        let (is_before, is_after) = (self.is_at_least(&facts, id, 1), self.is_at_least(&facts, next, 1));
         if is_before {
             return Some((0, first.high.clone()));
         }

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use oclave_spirv::{BuiltIn, FunctionControl, Op, TypeId, ValueId};
 
 use super::barriers::reachable_from;
-use super::code::{Block, Inst, assemble, effect, rename, targets};
+use super::code::{Block, Inst, assemble, edges, effect, rename, targets};
 use super::deferred::{Check, Place, can_begin_again, compared, place};
 use super::function::Lower;
 use super::ranges::{AtMost, Ranges, no_offset};
@@ -26,13 +26,6 @@ pub(super) struct Unchecked {
     conditions: Vec<AtMost>,
     /// The label of the block that calls the other version.
     checked: ValueId,
-}
-
-/// A check that is not known to pass when the kernel starts.
-struct Unproved {
-    check: Check,
-    /// When its slice has an element.
-    not_empty: Option<Vec<AtMost>>,
 }
 
 impl Lower<'_, '_> {
@@ -80,7 +73,7 @@ impl Lower<'_, '_> {
             }
             let length = ranges.definition(*condition).and_then(|inst| compared(inst, is_yes));
             let not_empty = length.and_then(|(_, length)| ranges.prove_positive(length, at));
-            unproved.push(Unproved { check: Check { block: block.label.word(), is_yes }, not_empty });
+            unproved.push(Check { block: block.label.word(), is_yes, not_empty });
         }
         let checked = self.output.builder.value();
         let mut blocks = self.without(&passed, &unproved, checked);
@@ -105,7 +98,7 @@ impl Lower<'_, '_> {
     fn make_up(
         &mut self,
         blocks: &mut Vec<Block>,
-        unproved: Vec<Unproved>,
+        unproved: Vec<Check>,
         checked: ValueId,
     ) -> Option<Vec<AtMost>> {
         let mut conditions = Vec::new();
@@ -116,11 +109,11 @@ impl Lower<'_, '_> {
             return None;
         }
         let mut is_faster = false;
-        for Unproved { check, not_empty } in unproved {
-            match place(blocks, check) {
+        for check in unproved {
+            match place(blocks, &check) {
                 Place::OutsideLoops => {}
                 Place::Deferrable(deferral) => {
-                    conditions.extend(not_empty?);
+                    conditions.extend(check.not_empty?);
                     self.defer(blocks, &deferral, checked)?;
                     is_faster = true;
                 }
@@ -131,43 +124,34 @@ impl Lower<'_, '_> {
     }
 
     /// The blocks that are reached if checks pass. Those that may fail go on to a label then.
-    fn without(&self, passed: &BTreeMap<usize, u32>, unproved: &[Unproved], failed: ValueId) -> Vec<Block> {
+    fn without(&self, passed: &BTreeMap<usize, u32>, unproved: &[Check], failed: ValueId) -> Vec<Block> {
         let mut blocks = self.blocks.clone();
         for (at, label) in passed {
             if let Some(block) = blocks.get_mut(*at) {
                 block.end = Some(effect(Op::Branch, &[*label]));
             }
         }
-        for Unproved { check, .. } in unproved {
+        for check in unproved {
             let block = blocks.iter_mut().find(|block| block.label.word() == check.block);
             let end = block.and_then(|block| block.end.as_mut());
             if let Some(target) = end.and_then(|end| end.operands.get_mut(if check.is_yes { 2 } else { 1 })) {
                 *target = failed.word();
             }
         }
-        let index: BTreeMap<u32, usize> =
-            blocks.iter().enumerate().map(|(at, block)| (block.label.word(), at)).collect();
-        let (mut open, mut reached) = (vec![0], BTreeSet::new());
-        let mut edges: BTreeSet<(u32, u32)> = BTreeSet::new();
-        while let Some(at) = open.pop() {
-            let Some(block) = blocks.get(at).filter(|_| reached.insert(at)) else { continue };
-            for target in targets(block) {
-                edges.insert((block.label.word(), target));
-                open.extend(index.get(&target));
+        let (index, after) = edges(&blocks);
+        let reached = reachable_from(&after, 0);
+        for (at, block) in blocks.iter_mut().enumerate() {
+            let is_edge = |from: &u32| {
+                let from = index.get(from).filter(|from| reached.contains(from));
+                from.and_then(|from| after.get(*from)).is_some_and(|after| after.contains(&at))
+            };
+            for phi in &mut block.phis {
+                let pairs = phi.operands.chunks_exact(2).filter(|pair| pair.get(1).is_some_and(is_edge));
+                phi.operands = pairs.flatten().copied().collect();
             }
         }
         let mut at = 0..;
         blocks.retain(|_| at.next().is_some_and(|at| reached.contains(&at)));
-        for block in &mut blocks {
-            let label = block.label.word();
-            for phi in &mut block.phis {
-                let pairs = phi
-                    .operands
-                    .chunks_exact(2)
-                    .filter(|pair| pair.get(1).is_some_and(|from| edges.contains(&(*from, label))));
-                phi.operands = pairs.flatten().copied().collect();
-            }
-        }
         blocks
     }
 
