@@ -131,6 +131,47 @@ fn widths_of_addresses_must_agree() {
     assert!(text.contains("memory models"), "{text}");
 }
 
+#[test]
+fn built_in_variables_with_other_hints_are_one() {
+    let kernel = |name: &str, hints: &[(Op, Vec<u32>)]| {
+        let mut all = vec![
+            (Op::Capability, vec![4]),
+            (Op::Capability, vec![5]),
+            (Op::Capability, vec![6]),
+            (Op::Capability, vec![11]),
+            (Op::MemoryModel, vec![2, 2]),
+            (Op::EntryPoint, with_string(&[6, 20], name, &[10])),
+            (Op::Decorate, vec![10, 11, 28]),
+        ];
+        all.extend_from_slice(hints);
+        all.extend([
+            (Op::TypeVoid, vec![1]),
+            (Op::TypeInt, vec![2, 64, 0]),
+            (Op::TypeVector, vec![4, 2, 3]),
+            (Op::TypePointer, vec![5, 1, 4]),
+            (Op::TypeFunction, vec![8, 1]),
+            (Op::Variable, vec![5, 10, 1]),
+            (Op::Function, vec![1, 20, 0, 8]),
+            (Op::Label, vec![22]),
+            (Op::Load, vec![4, 23, 10]),
+            (Op::Return, vec![]),
+            (Op::FunctionEnd, vec![]),
+        ]);
+        assemble(Version::V1_0, &all)
+    };
+    let constant = (Op::Decorate, vec![10, Decoration::Constant as u32]);
+    let alignment = (Op::Decorate, vec![10, Decoration::Alignment as u32, 32]);
+    let linked = link(&[
+        &kernel("first", &[]),
+        &kernel("second", std::slice::from_ref(&constant)),
+        &kernel("third", &[alignment, constant]),
+    ])
+    .unwrap();
+    sound("linked", &linked);
+    assert_eq!(count(&linked, |i| i.is(Op::Variable)), 1);
+    assert_eq!(count(&linked, |i| i.is(Op::EntryPoint)), 3);
+}
+
 /// `name`: a function, or its declaration, that takes an integer of `width` and returns void.
 fn function(name: &str, width: u32, kind: LinkageType) -> Module {
     let mut all = vec![

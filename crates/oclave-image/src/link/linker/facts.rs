@@ -6,6 +6,11 @@ use super::LinkInput;
 use crate::{ImageError, Result};
 use oclave_spirv::{Decoration, Instruction, LinkageType, Op, is_decoration};
 
+/// Whether a decoration, as [`Facts::decorations`] has it, says which built-in value a variable has.
+pub(super) fn is_built_in(words: &[u32]) -> bool {
+    words.get(..2) == Some(&[Op::Decorate as u32, Decoration::BuiltIn as u32])
+}
+
 /// How a symbol is linked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Linkage {
@@ -96,9 +101,7 @@ impl Facts {
 
     /// Whether a variable is one that every device provides.
     pub(super) fn is_builtin(&self, id: u32) -> bool {
-        let builtin =
-            |words: &Vec<u32>| words.get(..2) == Some(&[Op::Decorate as u32, Decoration::BuiltIn as u32]);
-        self.decorations.get(&id).is_some_and(|all| all.iter().any(builtin))
+        self.decorations.get(&id).is_some_and(|all| all.iter().any(|words| is_built_in(words)))
     }
 
     /// The `SpecId` of a constant.

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::Part;
+use super::facts::is_built_in;
 use crate::{ImageError, Result};
 use oclave_spirv::transform::dce::is_continuation;
 use oclave_spirv::{Instruction, Op, Rewriter, is_constant, is_type};
@@ -63,7 +64,9 @@ impl Shared {
             self.check_spec(part, spec_id, &key)?;
         }
         let Some(decorations) = part.facts.decorations(id) else { return Ok(None) };
-        for decoration in decorations {
+        // Of a built-in variable, compilers write different hints. Drivers do not take two.
+        let is_variable = instruction.is(Op::Variable);
+        for decoration in decorations.into_iter().filter(|words| !is_variable || is_built_in(words)) {
             key.push(decoration.len() as u32);
             key.extend_from_slice(decoration);
         }
