@@ -34,6 +34,7 @@ use crate::{
 use oclave_spirv::analysis::references::References;
 use oclave_spirv::analysis::variable_facts::VariableFacts;
 use oclave_spirv::transform::dce::{self, Root};
+use oclave_spirv::transform::dimensions;
 use oclave_spirv::{Definitions, Module, TypeTable};
 
 /// How kernels are distributed over images. In every mode kernels of different aspects end in
@@ -179,6 +180,8 @@ fn link_unit(
     let module = plain.as_ref().unwrap_or(&unit.module);
     let without_calls = remove_calls(module)?;
     let module = without_calls.as_ref().unwrap_or(module);
+    let completed = dimensions::complete(module)?;
+    let module = completed.as_ref().unwrap_or(module);
     let rounded = if options.round_products { multiply_add::expand(module)? } else { None };
     let module = rounded.as_ref().unwrap_or(module);
     class_globals::check_constructors(&Definitions::new(module))?;

@@ -6,6 +6,7 @@ pub mod capabilities;
 mod counted_loops;
 pub mod dce;
 mod decorations;
+pub mod dimensions;
 pub mod hints;
 pub mod inline;
 pub mod inline_calls;
