@@ -44,7 +44,8 @@ pub const WITHOUT_FP64: &str = "oclave/without fp64";
 /// the note of a panic ([`VIRTUAL_FAULT`](crate::passes::VIRTUAL_FAULT)), and the places.
 pub const PANICS: &str = "oclave/panics";
 
-/// Set of the parameters of kernels in Rust: kernel → one byte for each parameter, as [`SliceKind::to_byte`] makes it.
+/// Set of what launches of kernels in Rust check: kernel → the dimensions of its ranges (a byte), and one byte for each parameter, as
+/// [`SliceKind::to_byte`] makes it.
 pub const SLICES: &str = "oclave/slices";
 
 /// What a parameter of a kernel in Rust is, as [`SLICES`] has it.

@@ -7,8 +7,9 @@ use crate::Fault;
 use crate::passes::{Pass, Result, pass};
 use crate::table::{LLVMPIPE, POCL_CPU_6, fault};
 use oclave_spirv::analysis::control_flow::Flow;
+use oclave_spirv::analysis::references::References;
 use oclave_spirv::analysis::uniformity::Uniformity;
-use oclave_spirv::{Definitions, FunctionControl, Module, Op, Rewriter};
+use oclave_spirv::{Definitions, FunctionControl, Instruction, Module, Op, Rewriter, StorageClass};
 
 fault! {
     /// **Q21. Mesa's rusticl 26.1.6 on llvmpipe.** Larger functions are not inlined. A barrier in
@@ -25,13 +26,13 @@ fault! {
 
 fault! {
     /// **Q58. PoCL 6.0 on CPUs.** A function that stays a call and reads the id of its work-item or group
-    /// ends the process when its kernel is loaded. Seen in plain OpenCL C: `__attribute__((noinline))
-    /// uint f(void) { return get_group_id(0); }`. So such functions lose the hint not to be
+    /// ends the process when its kernel is loaded, and so does one that uses a variable in global memory, or calls such a function. Seen in plain OpenCL C:
+    /// `__attribute__((noinline)) uint f(void) { return get_group_id(0); }`. So such functions lose the hint not to be
     /// inlined.
     Q58 {
         affects: [POCL_CPU_6],
         seen: Programs,
-        symptom: "A function that stays a call and reads ids ends the process.",
+        symptom: "A function that stays a call and reads ids or global variables ends the process.",
         remedy: "Such functions lose the hint not to be inlined (`inline_hints`).",
         upstream: ["pocl-ids-in-calls.md"],
     }
@@ -40,9 +41,9 @@ fault! {
 pub(in crate::passes) const AT_BARRIERS: Pass =
     pass(Fault::Q21, "inline_hints::at_functions_with_barriers", |on| at_functions_with_barriers(on.module));
 
-pub(in crate::passes) const AT_BUILT_INS: Pass =
-    pass(Fault::Q58, "inline_hints::at_functions_with_built_ins", |on| {
-        at_functions_with_built_ins(on.module)
+pub(in crate::passes) const AT_VARIABLES: Pass =
+    pass(Fault::Q58, "inline_hints::at_functions_with_variables", |on| {
+        at_functions_with_variables(on.module)
     });
 
 /// The module with the hint at each function, other than kernels, that reaches a barrier; `None`
@@ -61,34 +62,26 @@ pub(crate) fn at_functions_with_barriers(module: &Module) -> Result<Option<Modul
     with_controls(&definitions, is_wanted, hinted)
 }
 
-/// The module without the opposite hint at each function that reads a built-in variable, such as the
-/// id of the work-item; `None` where none has it.
+/// The module without the opposite hint at each function that uses a built-in variable, such as the id of the work-item, or a variable
+/// in global memory, itself or through what it calls; `None` where none has it.
 ///
 /// PoCL 6.0 ends the process where such a function stays a call. Without a hint, it inlines them.
 /// It refuses the hint to inline beside `noinline`, which it gives to the code of kernels.
 ///
 /// # Errors
 /// As [`Rewriter::finish`].
-pub(crate) fn at_functions_with_built_ins(module: &Module) -> Result<Option<Module>> {
-    let built_ins: BTreeSet<u32> = module.built_ins().map(|(id, _)| id).collect();
+pub(crate) fn at_functions_with_variables(module: &Module) -> Result<Option<Module>> {
+    let definitions = Definitions::new(module);
+    let global =
+        |i: &Instruction<'_>| i.is(Op::Variable) && i.operand(0) == Some(StorageClass::CrossWorkgroup as u32);
+    let outside = module.instructions().take_while(|i| !i.is(Op::Function));
+    let globals = outside.filter(global).filter_map(|i| i.result_id());
+    let variables = module.built_ins().map(|(id, _)| id).chain(globals).collect();
+    let users = References::new(&definitions).users(&variables);
     let kernels: BTreeSet<u32> =
         module.instructions().filter(|i| i.is(Op::EntryPoint)).filter_map(|i| i.operand(1)).collect();
-    let mut function = None;
-    let mut found = BTreeSet::new();
-    for instruction in module.instructions() {
-        match instruction.op() {
-            Some(Op::Function) => function = instruction.result_id(),
-            Some(_) => {
-                if let Some(id) = function.filter(|id| !kernels.contains(id))
-                    && instruction.operands().iter().any(|operand| built_ins.contains(operand))
-                {
-                    found.insert(id);
-                }
-            }
-            None => {}
-        }
-    }
-    with_controls(&Definitions::new(module), |id| found.contains(&id), without_dont_inline)
+    let is_wanted = |id| users.contains(&id) && !kernels.contains(&id);
+    with_controls(&definitions, is_wanted, without_dont_inline)
 }
 
 fn without_dont_inline(control: u32) -> u32 {

@@ -85,7 +85,7 @@ const LATE: &[Pass] = &[
     integer_pointers::PASS,
     vector_components::PASS,
     inline_hints::AT_BARRIERS,
-    inline_hints::AT_BUILT_INS,
+    inline_hints::AT_VARIABLES,
     wide_arguments::PASS,
     private_addresses::PASS,
     function_names::PASS,

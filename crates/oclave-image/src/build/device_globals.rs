@@ -20,17 +20,9 @@ use oclave_spirv::{
     Type, TypeTable, Version,
 };
 
-/// What functions that use variables in global memory lose.
-///
-/// Function controls that are wrong for functions that use global variables.
-///
-/// Pure and Const: the function now reads memory that the optimiser did not know of. llvm-spirv
-/// and the drivers based on it also swap the two: readnone is Pure and readonly is Const.
-///
-/// DontInline: a driver may reach variables through a pointer that only kernels have. Functions that
-/// it must not inline fail to link then (undefined symbols).
-const MISLEADING: FunctionControl =
-    FunctionControl::PURE.union(FunctionControl::CONST).union(FunctionControl::DONT_INLINE);
+/// Function controls that functions with variables in global memory lose: they read memory that the optimiser did not know
+/// of. llvm-spirv and the drivers based on it also swap the two: readnone is Pure and readonly is Const.
+const MISLEADING: FunctionControl = FunctionControl::PURE.union(FunctionControl::CONST);
 
 /// `MemoryAccess` bit that says that an alignment follows.
 pub(crate) const ALIGNED: u32 = 2;
