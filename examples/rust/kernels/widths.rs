@@ -15,6 +15,37 @@ fn fold(x: &[u64], by: u64) -> u64 {
 
 static TABLE: [u64; 5] = [2, 3, 5, 7, 11];
 
+/// Fills and copies of memory: small and large ones, of lengths that are known when the kernel is built and that are not, of bytes and of
+/// larger integers.
+#[kernel]
+pub fn copies(item: Item<1>, numbers: &[u64], mut out: Out<[u64; 4]>) {
+    let [i] = item.global_id();
+    let x = &numbers[i..];
+    let (mut bytes, mut halves, mut words, mut wide) =
+        ([i as u8; 301], [7_u16; 90], [!0_u32; 70], [1_u64; 40]);
+    bytes[5..200].fill(x[0] as u8);
+    bytes[200 + i % 7..290 - i % 11].fill(x[1] as u8);
+    halves[3..80].fill(0);
+    halves[i % 40..40 + i % 50].fill(0x101 * (i as u8) as u16);
+    words[1..65].fill(0);
+    words[i % 30..35 + i % 30].fill(x[1] as u32);
+    wide[2..38].fill(u64::MAX);
+    wide[..16].copy_from_slice(&x[..16]);
+    let count = 9 + i % 8;
+    wide[20..20 + count].copy_from_slice(&x[..count]);
+    wide.copy_within(1..31, 4);
+    wide.copy_within(i % 6..i % 6 + 20, 3);
+    words.copy_within(9..50, 2);
+    halves.copy_within(0..70, 11 + i % 5);
+    bytes.copy_within(i % 90..i % 90 + 150, 37);
+    let [of_bytes, of_halves, of_words] = [
+        bytes.iter().fold(0, |sum: u64, x| sum.rotate_left(3) ^ u64::from(*x)),
+        halves.iter().fold(0, |sum: u64, x| sum.rotate_left(3) ^ u64::from(*x)),
+        words.iter().fold(0, |sum: u64, x| sum.rotate_left(3) ^ u64::from(*x)),
+    ];
+    *out = [of_bytes, of_halves, of_words, fold(&wide, 3)];
+}
+
 /// Everything of two numbers.
 #[kernel]
 pub fn widths(item: Item<1>, numbers: &[u64], mut out: Out<[u64; 26]>) {

@@ -147,6 +147,20 @@ fn widths() {
 }
 
 #[test]
+fn copies() {
+    let (context, queue) = queue();
+    let x = numbers(N);
+    let count = x.len() - 20;
+    let (given, out) = (queue.upload(&x).unwrap(), context.alloc_device::<[u64; 4]>(count).unwrap());
+    queue.parallel_for(count, kernels::widths::copies(&given, &out)).unwrap();
+    let mut wanted = vec![[0; 4]; count];
+    host::widths::copies::run_on_host(HostRange::new([count]), &x, &mut wanted);
+    for (n, (found, wanted)) in queue.read(&out).unwrap().iter().zip(&wanted).enumerate() {
+        assert_eq!(found, wanted, "work-item {n}");
+    }
+}
+
+#[test]
 fn code_for_one_side() {
     let (context, queue) = queue();
     let x: Vec<u32> = numbers(N).iter().map(|n| *n as u32).collect();

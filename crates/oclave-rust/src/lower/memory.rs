@@ -363,7 +363,10 @@ impl Lower<'_, '_> {
                     self.effect(Op::CopyMemorySized, &[to.word(), from.word(), count.word(), ALIGNED, align]);
                     return Ok(());
                 }
-                self.copy_loop(to, to_storage, Some((from, from_storage)), None, count, may_overlap);
+                let to = (to, to_storage);
+                let from = Origin::Memory((from, from_storage), may_overlap);
+                let align = to_align.min(from_align);
+                self.write_bytes(to, from, (count, constant), align);
                 Ok(())
             }
         }
@@ -374,51 +377,85 @@ impl Lower<'_, '_> {
         let [(_, to), value, count, ..] = arguments else { return Err("a fill of an unknown form".into()) };
         let (to, storage) = self.pointer(to)?;
         let byte = self.scalar(&value.0, &value.1)?;
-        if let Some(bytes) = constant_count(count)
-            && bytes <= SMALL_COPY
-        {
-            let align = aligns.first().copied().unwrap_or(0).max(1);
+        let (constant, align) = (constant_count(count), aligns.first().copied().unwrap_or(0).max(1));
+        if let Some(bytes) = constant.filter(|bytes| *bytes <= SMALL_COPY) {
             let parts = pieces(bytes, align);
-            let mut values = Vec::new();
-            for part in &parts {
-                values.push(match part.scalar {
-                    Scalar::Int(8) => byte,
-                    Scalar::Int(width) => {
-                        let ty = self.int(width);
-                        let wide = self.op(Op::UConvert, ty, &[byte]);
-                        let each = self.number(width, 0x0101_0101_0101_0101);
-                        self.op(Op::IMul, ty, &[wide, each])
-                    }
-                    _ => byte,
-                });
-            }
+            let value = |lower: &mut Self, part: &Leaf| match part.scalar {
+                Scalar::Int(width) => lower.repeated(byte, width),
+                _ => byte,
+            };
+            let values: Vec<ValueId> = parts.iter().map(|part| value(self, part)).collect();
             return self.store_leaves(to, storage, &parts, &values, Storage::Global, align);
         }
         let count = self.scalar(&count.0, &count.1)?;
-        self.copy_loop(to, storage, None, Some(byte), count, false);
+        self.write_bytes((to, storage), Origin::Byte(byte), (count, constant), align);
         Ok(())
     }
 
-    /// A loop over bytes: forwards, or backwards where the target lies behind the source and both may
-    /// overlap.
-    fn copy_loop(
+    /// An integer each of whose bytes has a value.
+    fn repeated(&mut self, byte: ValueId, width: u32) -> ValueId {
+        if width == 8 {
+            return byte;
+        }
+        let ty = self.int(width);
+        let wide = self.op(Op::UConvert, ty, &[byte]);
+        let each = self.number(width, 0x0101_0101_0101_0101);
+        self.op(Op::IMul, ty, &[wide, each])
+    }
+
+    /// Writes bytes by the largest integers of an alignment, and the rest one by one. `count` is a value, and its number if
+    /// that is known.
+    fn write_bytes(
         &mut self,
-        to: ValueId,
-        to_storage: Storage,
-        from: Option<(ValueId, Storage)>,
-        byte: Option<ValueId>,
-        count: ValueId,
-        may_overlap: bool,
+        to: (ValueId, Storage),
+        from: Origin,
+        (count, constant): (ValueId, Option<u64>),
+        align: u64,
     ) {
-        let (ulong, bool, byte_type) = (self.int(64), self.bool(), self.int(8));
+        let fits = |step: &u64| *step <= align && constant.is_none_or(|count| count.is_multiple_of(*step));
+        let step = match from {
+            // Backwards, the rest would come first.
+            Origin::Memory(_, true) if constant.is_none() => None,
+            _ => [8, 4, 2].into_iter().find(fits),
+        };
+        let Some(step) = step else { return self.copy_loop(to, from, count, 1) };
+        let (ulong, size) = (self.int(64), self.number(64, step));
+        let words = self.op(Op::UDiv, ulong, &[count, size]);
+        self.copy_loop(to, from, words, step);
+        if constant.is_none() {
+            let done = self.op(Op::IMul, ulong, &[words, size]);
+            let rest = self.op(Op::ISub, ulong, &[count, done]);
+            let mut behind = |(first, storage): (ValueId, Storage)| {
+                let ty = self.output.byte_pointer(storage);
+                (self.op(Op::InBoundsPtrAccessChain, ty, &[first, done]), storage)
+            };
+            let to = behind(to);
+            let from = match from {
+                Origin::Memory(from, may_overlap) => Origin::Memory(behind(from), may_overlap),
+                byte @ Origin::Byte(_) => byte,
+            };
+            self.copy_loop(to, from, rest, 1);
+        }
+    }
+
+    /// A loop over integers of so many bytes: forwards, or backwards where the target lies behind the source and both may
+    /// overlap.
+    fn copy_loop(&mut self, (to, to_storage): (ValueId, Storage), from: Origin, count: ValueId, step: u64) {
+        let (ulong, bool, element) = (self.int(64), self.bool(), self.int(step as u32 * 8));
         let (zero, one) = (self.number(64, 0), self.number(64, 1));
-        let backwards = match (from, may_overlap) {
-            (Some((from, _)), true) => {
+        let backwards = match from {
+            Origin::Memory((from, _), true) => {
                 let (to, from) =
                     (self.op(Op::ConvertPtrToU, ulong, &[to]), self.op(Op::ConvertPtrToU, ulong, &[from]));
                 Some(self.op(Op::UGreaterThan, bool, &[to, from]))
             }
             _ => None,
+        };
+        let to = self.cast_pointer(to, to_storage, element);
+        // What is written, or where it is read from.
+        let from = match from {
+            Origin::Memory((from, storage), _) => Ok((self.cast_pointer(from, storage, element), storage)),
+            Origin::Byte(byte) => Err(self.repeated(byte, step as u32 * 8)),
         };
         let index = self.variable(ulong, None);
         self.effect(Op::Store, &[index.word(), zero.word(), ALIGNED, 8]);
@@ -435,18 +472,19 @@ impl Lower<'_, '_> {
             let mirrored = self.op(Op::ISub, ulong, &[last, at]);
             place = self.op(Op::Select, ulong, &[backwards, mirrored, at]);
         }
-        let value = match (from, byte) {
-            (Some((from, storage)), _) => {
-                let ty = self.output.byte_pointer(storage);
-                let source = self.op(Op::InBoundsPtrAccessChain, ty, &[from, place]);
-                self.op_words(Op::Load, byte_type, vec![source.word(), ALIGNED, 1])
-            }
-            (None, Some(byte)) => byte,
-            (None, None) => self.number(8, 0),
+        let mut at_place = |first: ValueId, storage: Storage| {
+            let ty = self.output.builder.pointer_type(class(storage), element);
+            self.op(Op::InBoundsPtrAccessChain, ty, &[first, place])
         };
-        let ty = self.output.byte_pointer(to_storage);
-        let target = self.op(Op::InBoundsPtrAccessChain, ty, &[to, place]);
-        self.effect(Op::Store, &[target.word(), value.word(), ALIGNED, 1]);
+        let target = at_place(to, to_storage);
+        let value = match from {
+            Ok((from, storage)) => {
+                let source = at_place(from, storage);
+                self.op_words(Op::Load, element, vec![source.word(), ALIGNED, step as u32])
+            }
+            Err(value) => value,
+        };
+        self.effect(Op::Store, &[target.word(), value.word(), ALIGNED, step as u32]);
         let next = self.op(Op::IAdd, ulong, &[at, one]);
         self.effect(Op::Store, &[index.word(), next.word(), ALIGNED, 8]);
         self.end(Op::Branch, &[head.word()]);
@@ -503,6 +541,14 @@ impl Lower<'_, '_> {
         let ty = self.output.byte_pointer(Storage::Local);
         self.op(Op::Bitcast, ty, &[variable])
     }
+}
+
+/// What memory is filled with.
+#[derive(Debug, Clone, Copy)]
+enum Origin {
+    /// The bytes behind a pointer, and whether they may overlap.
+    Memory((ValueId, Storage), bool),
+    Byte(ValueId),
 }
 
 fn constant_count((_, count): &Typed) -> Option<u64> {
