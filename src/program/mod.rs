@@ -35,7 +35,7 @@ pub use prints::Printed;
 pub(crate) use programs::Programs;
 pub(crate) use ready::ReadyKernel;
 pub(crate) use signature::declaration;
-pub(crate) use slices::SliceParameter;
+pub(crate) use slices::{SliceParameter, Slices};
 #[cfg(feature = "compiler")]
 pub use source::KernelSource;
 pub use spec::{SpecConstant, SpecType};

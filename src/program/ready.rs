@@ -7,7 +7,7 @@ use oclave_image::KernelSignature;
 
 use super::attach::Attached;
 use super::interpreter::InterpreterSlot;
-use super::slices::{self, SliceParameter};
+use super::slices::{self, Slices};
 use crate::MakeError as _;
 use crate::driver::kernel::SharedKernel;
 use crate::driver::sync::{Mutex, MutexGuard};
@@ -95,7 +95,7 @@ pub(crate) struct ReadyKernel {
     /// Those of its program.
     interpreters: Arc<InterpreterSlot>,
     hidden: Hidden,
-    slices: Option<Box<[SliceParameter]>>,
+    slices: Option<Slices>,
 }
 
 impl ReadyKernel {
@@ -126,10 +126,10 @@ impl ReadyKernel {
         &self.signature
     }
 
-    /// Its parameters, if it is a kernel in Rust.
+    /// What its launches check, if it is a kernel in Rust.
     #[inline]
-    pub(crate) fn slices(&self) -> Option<&[SliceParameter]> {
-        self.slices.as_deref()
+    pub(crate) fn slices(&self) -> Option<&Slices> {
+        self.slices.as_ref()
     }
 
     pub(crate) fn device(&self) -> &Device {

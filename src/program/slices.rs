@@ -4,6 +4,14 @@ use oclave_image::{KernelSignature, ParameterKind, PropertyValue, SLICES, SliceK
 
 use crate::image::LoadedImage;
 
+/// What launches of a kernel in Rust check.
+#[derive(Debug)]
+pub(crate) struct Slices {
+    /// The dimensions of its `Item`. If a range has more, it has one work-item in each of them.
+    pub(crate) dimensions: usize,
+    pub(crate) parameters: Box<[SliceParameter]>,
+}
+
 /// A parameter of a kernel in Rust, as a launch checks it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SliceParameter {
@@ -35,11 +43,12 @@ impl SliceParameter {
     }
 }
 
-/// The parameters of a kernel, if it is one in Rust.
-pub(super) fn of(image: &LoadedImage, kernel: &KernelSignature) -> Option<Box<[SliceParameter]>> {
-    let PropertyValue::Bytes(kinds) = image.image().properties.value(SLICES, &kernel.name)? else {
+/// What launches of a kernel check, if it is one in Rust.
+pub(super) fn of(image: &LoadedImage, kernel: &KernelSignature) -> Option<Slices> {
+    let PropertyValue::Bytes(bytes) = image.image().properties.value(SLICES, &kernel.name)? else {
         return None;
     };
+    let (dimensions, kinds) = bytes.split_first()?;
     let element_bytes = |index: usize| match &kernel.parameters.get(index).map(|parameter| &parameter.kind) {
         Some(ParameterKind::Pointer { pointee, .. } | ParameterKind::Local { pointee }) => {
             pointee.size_bytes()
@@ -55,5 +64,6 @@ pub(super) fn of(image: &LoadedImage, kernel: &KernelSignature) -> Option<Box<[S
         SliceKind::Out => SliceParameter::Out { element_bytes: element_bytes(index) },
         SliceKind::Length => SliceParameter::Length { element_bytes: element_bytes(index.saturating_sub(1)) },
     };
-    Some(kinds.iter().enumerate().map(parameter).collect())
+    let parameters = kinds.iter().enumerate().map(parameter).collect();
+    Some(Slices { dimensions: (*dimensions).into(), parameters })
 }

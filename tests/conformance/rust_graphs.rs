@@ -170,6 +170,8 @@ fn rk_upd_003_what_a_launch_refuses_is_refused() {
         let graph = way.graph();
         let refused = graph.add(Command::parallel_for(9, kernels::moved(&x, &out))).unwrap_err();
         assert_eq!(refused.kind(), ErrorKind::NdRange);
+        let refused = graph.add(Command::parallel_for([4, 2], kernels::moved(&x, &out))).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::NdRange);
         let refused = graph.add(Command::parallel_for(8, kernels::moved(&x, &x))).unwrap_err();
         assert_eq!(refused.kind(), ErrorKind::KernelArgument);
         let (from, to) =
@@ -180,6 +182,7 @@ fn rk_upd_003_what_a_launch_refuses_is_refused() {
         let error = executable.set(&to, out.slice(0..7).unwrap()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::NdRange);
         assert!(node.update_range(9).is_err());
+        assert!(node.update_range([2, 2]).is_err());
         way.queue.submit_graph(&executable).unwrap().wait().unwrap();
         assert_eq!(way.queue.read(&out).unwrap(), [2; 8]);
     }

@@ -254,6 +254,32 @@ fn rk_chk_003_lengths_fit_the_memory((_, queue): (Context, Queue)) {
     queue.wait().unwrap();
 }
 
+#[device_test(setting)]
+fn rk_chk_004_ranges_have_the_dimensions_of_the_item((_, queue): (Context, Queue)) {
+    let (from, to) = (queue.upload(&[1_u32; 64]).unwrap(), memory::<u32>(&queue, 64));
+    for range in [NdRange::from(Range::from([8, 8])), Range::from([1, 1, 64]).into()] {
+        let error = queue.parallel_for(range, kernels::moved(&from, &to)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::NdRange);
+        assert!(error.to_string().contains("ranges of 1"), "{error}");
+    }
+    // One work-item in the other dimensions.
+    run(&queue, [64, 1], kernels::moved(&from, &to));
+    assert_eq!(queue.read(&to).unwrap(), [2; 64]);
+    let (bytes, pairs, wide) =
+        (memory::<u8>(&queue, 64), memory::<[u16; 2]>(&queue, 64), memory::<i64>(&queue, 64));
+    let error = queue.parallel_for([4, 4, 4], given::outs(&bytes, &pairs, &wide)).unwrap_err();
+    assert!(error.to_string().contains("ranges of 2"), "{error}");
+    // Offsets are no part of a work-item's number. A range may have fewer dimensions.
+    let (columns, row) = (NdRange::from(Range::from([16, 4])), NdRange::from(Range::from(64)));
+    for (width, range) in [(16, columns.with_offset([3, 5])), (64, row.with_offset(3))] {
+        queue.fill(&bytes, 7_u8).unwrap();
+        queue.fill(&pairs, [0_u16, 0]).unwrap();
+        run(&queue, range, given::outs(&bytes, &pairs, &wide));
+        let wanted: Vec<u8> = (0..64).map(|n| 7 + 3 + n % width).collect();
+        assert_eq!(queue.read(&bytes).unwrap(), wanted);
+    }
+}
+
 /// Runs the kernel `globals` once, and gives what the host's run of its source gives for the values
 /// that device globals have.
 fn globals(queue: &Queue, factor: u32, [least, greatest, more]: [i32; 3], steps: [u16; 6]) {

@@ -223,7 +223,7 @@ fn expand_kernel(attributes: TokenStream, item: &TokenStream) -> Expanded<TokenS
     let name = name.strip_prefix("r#").unwrap_or(&name);
     let line = head.name.span().line();
     let function = &head.name;
-    let mut arguments = String::new();
+    let (mut arguments, mut dimensions) = (String::new(), String::new());
     let mut descriptions = String::new();
     let (mut shared, mut host_parameters, mut ranges, mut calls) =
         (String::new(), String::new(), String::new(), String::new());
@@ -231,8 +231,8 @@ fn expand_kernel(attributes: TokenStream, item: &TokenStream) -> Expanded<TokenS
     for (index, Parameter { name, ty }) in head.parameters.iter().enumerate() {
         // The types come back as tokens, so that errors point to the source.
         let parameter = format!("<__type{index}!() as ::oclave_kernel::__private::Parameter>");
-        arguments +=
-            &format!("unsafe {{ {parameter}::in_group({parameter}::argument({count}), {work_group}) }},");
+        arguments += &format!("unsafe {{ {parameter}::argument({count}, LAUNCHES) }},");
+        dimensions += &format!("{parameter}::DIMENSIONS,");
         count += &format!("+ {parameter}::ARGUMENTS");
         let text = spelled(ty);
         descriptions += &format!(
@@ -247,6 +247,8 @@ fn expand_kernel(attributes: TokenStream, item: &TokenStream) -> Expanded<TokenS
     let documentation = &head.documentation;
     let device = format!(
         "const _: () = {{
+            const LAUNCHES: ::oclave_kernel::__private::Launches =
+                ::oclave_kernel::__private::Launches::new({work_group}, &[{dimensions}]);
             #[allow(unsafe_code)]
             #[unsafe(export_name = \"__oclave_kernel_{name}\")]
             extern \"C\" fn entry() {{ {function}({arguments}) }}
@@ -255,7 +257,7 @@ fn expand_kernel(attributes: TokenStream, item: &TokenStream) -> Expanded<TokenS
             #[unsafe(export_name = \"__oclave_description_{name}\")]
             static DESCRIPTION: ::oclave_kernel::__private::KernelDescription =
                 ::oclave_kernel::__private::KernelDescription::new(
-                    {line}, {work_group}, file!(), {documentation:?}, &[{descriptions}],
+                    {line}, LAUNCHES, file!(), {documentation:?}, &[{descriptions}],
                 );
         }};"
     );

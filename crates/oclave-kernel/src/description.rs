@@ -3,8 +3,10 @@
 //! `crates/oclave-rust/src/kernels.rs` reads these by their offsets: a change here is a new
 //! `VERSION`.
 
+use crate::parameter::Launches;
+
 /// Version of the descriptions.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// A kernel.
 #[derive(Debug)]
@@ -12,8 +14,7 @@ const VERSION: u32 = 2;
 pub struct KernelDescription {
     version: u32,
     line: u32,
-    work_group_size: [u32; 3],
-    reserved: u32,
+    launches: Launches,
     file: &'static str,
     documentation: &'static str,
     parameters: &'static [ParameterDescription],
@@ -23,12 +24,12 @@ impl KernelDescription {
     /// All of it.
     pub const fn new(
         line: u32,
-        work_group_size: [u32; 3],
+        launches: Launches,
         file: &'static str,
         documentation: &'static str,
         parameters: &'static [ParameterDescription],
     ) -> Self {
-        Self { version: VERSION, line, work_group_size, reserved: 0, file, documentation, parameters }
+        Self { version: VERSION, line, launches, file, documentation, parameters }
     }
 }
 

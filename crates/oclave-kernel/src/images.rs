@@ -263,7 +263,7 @@ macro_rules! images {
 
             #[cfg(oclave_device)]
             #[inline(always)]
-            unsafe fn argument(index: u32) -> Self {
+            unsafe fn argument(index: u32, _: crate::parameter::Launches) -> Self {
                 Self { pixels: index, of: PhantomData }
             }
         }
@@ -371,7 +371,7 @@ impl Parameter for Sampler {
 
     #[cfg(oclave_device)]
     #[inline(always)]
-    unsafe fn argument(index: u32) -> Self {
+    unsafe fn argument(index: u32, _: crate::parameter::Launches) -> Self {
         Self { sampler: index }
     }
 }

@@ -6,6 +6,8 @@ use crate::{Data, Local, SubGroup, WorkGroup};
 
 /// A work-item of a range of `D` dimensions, 1 to 3.
 ///
+/// A launch over a range of more dimensions is refused, unless the range has one work-item in each of the others.
+///
 /// | here | OpenCL C |
 /// |---|---|
 /// | [`global_id`](Self::global_id), [`global_size`](Self::global_size) | `get_global_id`, `get_global_size` |

@@ -102,9 +102,9 @@ pub mod __private {
     #[cfg(not(oclave_device))]
     pub use crate::object::Classes;
     pub use crate::object::class_number;
-    pub use crate::parameter::Parameter;
     #[cfg(oclave_device)]
     pub use crate::parameter::bytes_argument;
+    pub use crate::parameter::{Launches, Parameter};
     #[cfg(not(oclave_device))]
     pub use crate::print::print;
     #[cfg(oclave_device)]

@@ -17,22 +17,40 @@ pub trait Parameter: Sized {
     /// The type of the value, or of its elements.
     const TYPE: &'static TypeDescription;
 
+    /// Dimensions of the range, of which only `Item` knows.
+    const DIMENSIONS: u32 = 0;
+
     /// The parameter whose first argument has a number.
     ///
     /// # Safety
-    /// Called once a work-item, by the kernel itself, with the number of an argument of this type.
+    /// Called once a work-item, by the kernel itself, with the number of an argument of this type, and what holds for
+    /// its launches.
     #[cfg(oclave_device)]
-    unsafe fn argument(index: u32) -> Self;
+    unsafe fn argument(index: u32, launches: Launches) -> Self;
+}
 
-    /// The same with what rustc may take for granted of work-groups of a size, so that it leaves out checks.
-    /// A size of 0 is not known.
-    ///
-    /// # Safety
-    /// The kernel is launched with such work-groups only.
-    #[cfg(oclave_device)]
-    #[inline(always)]
-    unsafe fn in_group(self, _: [u32; 3]) -> Self {
-        self
+/// What holds for each launch of a kernel.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub struct Launches {
+    /// Work-items of a work-group. 0 is not known.
+    pub work_group: [u32; 3],
+    /// Dimensions of the range. If there are more, the range has one work-item in each of them.
+    pub dimensions: u32,
+}
+
+impl Launches {
+    /// Of a kernel whose parameters have these [dimensions](Parameter::DIMENSIONS).
+    #[must_use]
+    pub const fn new(work_group: [u32; 3], parameters: &[u32]) -> Self {
+        let (mut dimensions, mut at) = (0, 0);
+        while at < parameters.len() {
+            if parameters[at] > dimensions {
+                dimensions = parameters[at];
+            }
+            at += 1;
+        }
+        Self { work_group, dimensions: if dimensions == 0 { 3 } else { dimensions } }
     }
 }
 
@@ -70,8 +88,8 @@ pub(crate) mod device {
         pub(super) safe fn group_id(axis: u32) -> usize;
         #[link_name = "__oclave_group_count"]
         pub(super) safe fn group_count(axis: u32) -> usize;
-        #[link_name = "__oclave_global_linear_id"]
-        pub(super) safe fn global_linear_id() -> usize;
+        #[link_name = "__oclave_global_offset"]
+        pub(super) safe fn global_offset(axis: u32) -> usize;
         #[link_name = "__oclave_barrier"]
         pub(crate) safe fn barrier(scope: u32, memory: u32);
         #[link_name = "__oclave_whole"]
@@ -113,38 +131,35 @@ impl<const D: usize> Parameter for Item<D> {
     const KIND: u32 = 0;
     const ARGUMENTS: u32 = 0;
     const TYPE: &'static TypeDescription = NOTHING;
+    const DIMENSIONS: u32 = D as u32;
 
     #[cfg(oclave_device)]
     #[inline(always)]
-    unsafe fn argument(_: u32) -> Self {
+    unsafe fn argument(_: u32, launches: Launches) -> Self {
         // All at once: what is not used costs nothing, and the calls of a loop would keep values from staying in
         // registers.
-        Self {
+        let mut item = Self {
             global_id: [device::global_id(0), device::global_id(1), device::global_id(2)],
             global_size: [device::global_size(0), device::global_size(1), device::global_size(2)],
             local_id: [device::local_id(0), device::local_id(1), device::local_id(2)],
             local_size: [device::local_size(0), device::local_size(1), device::local_size(2)],
             group_id: [device::group_id(0), device::group_id(1), device::group_id(2)],
             group_count: [device::group_count(0), device::group_count(1), device::group_count(2)],
-        }
-    }
-
-    #[cfg(oclave_device)]
-    #[inline(always)]
-    unsafe fn in_group(mut self, sizes: [u32; 3]) -> Self {
+        };
         let mut axis = 0;
         while axis < 3 {
-            if sizes[axis] != 0 {
-                self.local_size[axis] = sizes[axis] as usize;
+            if launches.work_group[axis] != 0 {
+                item.local_size[axis] = launches.work_group[axis] as usize;
             }
+            // So that rustc leaves out checks.
             // SAFETY: ids are less than sizes, and the size is that of each launch.
             unsafe {
-                core::hint::assert_unchecked(self.local_id[axis] < self.local_size[axis]);
-                core::hint::assert_unchecked(self.group_id[axis] < self.group_count[axis]);
+                core::hint::assert_unchecked(item.local_id[axis] < item.local_size[axis]);
+                core::hint::assert_unchecked(item.group_id[axis] < item.group_count[axis]);
             }
             axis += 1;
         }
-        self
+        item
     }
 }
 
@@ -157,7 +172,7 @@ macro_rules! scalars {
 
             #[cfg(oclave_device)]
             #[inline(always)]
-            unsafe fn argument(index: u32) -> Self {
+            unsafe fn argument(index: u32, _: Launches) -> Self {
                 device::$function(index) as $ty
             }
         }
@@ -176,7 +191,7 @@ impl Parameter for crate::f16 {
 
     #[cfg(oclave_device)]
     #[inline(always)]
-    unsafe fn argument(index: u32) -> Self {
+    unsafe fn argument(index: u32, _: Launches) -> Self {
         Self::from_bits(device::argument_u16(index))
     }
 }
@@ -199,7 +214,7 @@ impl<T: Data, const N: usize> Parameter for [T; N] {
 
     #[cfg(oclave_device)]
     #[inline(always)]
-    unsafe fn argument(index: u32) -> Self {
+    unsafe fn argument(index: u32, _: Launches) -> Self {
         // SAFETY: as this function.
         unsafe { bytes_argument(index) }
     }
@@ -212,7 +227,7 @@ impl<D: Objects + ?Sized, const SIZE: usize> Parameter for Object<D, SIZE> {
 
     #[cfg(oclave_device)]
     #[inline(always)]
-    unsafe fn argument(index: u32) -> Self {
+    unsafe fn argument(index: u32, _: Launches) -> Self {
         // SAFETY: as this function.
         unsafe { bytes_argument(index) }
     }
@@ -231,7 +246,7 @@ macro_rules! __parameter {
                 const TYPE: &'static $crate::__private::TypeDescription = <$ty as $crate::Element>::DESCRIPTION;
 
                 #[inline(always)]
-                unsafe fn argument(index: u32) -> Self {
+                unsafe fn argument(index: u32, _: $crate::__private::Launches) -> Self {
                     // SAFETY: as this function.
                     unsafe { $crate::__private::bytes_argument(index) }
                 }
@@ -274,12 +289,25 @@ impl<T: Element> Parameter for &[T] {
 
     #[cfg(oclave_device)]
     #[inline(always)]
-    unsafe fn argument(index: u32) -> Self {
+    unsafe fn argument(index: u32, _: Launches) -> Self {
         let len = length(index);
         let first = device::argument_global(index).cast::<T>();
         // SAFETY: the host passes memory with so many elements, and no null pointer for a slice.
         unsafe { core::slice::from_raw_parts(first, len) }
     }
+}
+
+/// The number of the work-item in a range, without its offset.
+#[cfg(oclave_device)]
+#[inline(always)]
+fn number_in_range(dimensions: u32) -> usize {
+    let (mut number, mut axis) = (0usize, dimensions);
+    while axis > 0 {
+        axis -= 1;
+        let id = device::global_id(axis).wrapping_sub(device::global_offset(axis));
+        number = number.wrapping_mul(device::global_size(axis)).wrapping_add(id);
+    }
+    number
 }
 
 impl<T: Data> Parameter for Out<T> {
@@ -289,10 +317,11 @@ impl<T: Data> Parameter for Out<T> {
 
     #[cfg(oclave_device)]
     #[inline(always)]
-    unsafe fn argument(index: u32) -> Self {
-        let id = device::global_linear_id();
-        // SAFETY: the launch is refused if the memory has fewer elements than the range has work-items.
-        Self { element: unsafe { device::argument_global(index).cast::<T>().add(id) } }
+    unsafe fn argument(index: u32, launches: Launches) -> Self {
+        let number = number_in_range(launches.dimensions);
+        // SAFETY: the launch is refused if the memory has fewer elements than the range has work-items, or if the range has
+        // more dimensions.
+        Self { element: unsafe { device::argument_global(index).cast::<T>().add(number) } }
     }
 }
 
@@ -303,7 +332,7 @@ impl<T: Data> Parameter for Global<T> {
 
     #[cfg(oclave_device)]
     #[inline(always)]
-    unsafe fn argument(index: u32) -> Self {
+    unsafe fn argument(index: u32, _: Launches) -> Self {
         let len = length(index);
         Self { first: device::argument_global(index).cast(), len, of: core::marker::PhantomData }
     }
@@ -316,7 +345,7 @@ impl<T: Data> Parameter for Local<T> {
 
     #[cfg(oclave_device)]
     #[inline(always)]
-    unsafe fn argument(index: u32) -> Self {
+    unsafe fn argument(index: u32, _: Launches) -> Self {
         let len = length(index);
         Self { first: device::argument_local(index).cast(), len, of: core::marker::PhantomData }
     }

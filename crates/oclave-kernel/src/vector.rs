@@ -203,7 +203,7 @@ macro_rules! vectors {
 
             #[cfg(oclave_device)]
             #[inline(always)]
-            unsafe fn argument(index: u32) -> Self {
+            unsafe fn argument(index: u32, _: crate::parameter::Launches) -> Self {
                 // SAFETY: as this function.
                 unsafe { crate::parameter::bytes_argument(index) }
             }

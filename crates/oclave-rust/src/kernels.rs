@@ -18,7 +18,7 @@ const CONSTANT: &str = "__oclave_spec_";
 /// The prefix of the symbols of descriptions of classes of objects.
 const CLASS: &str = "__oclave_class_";
 /// The version of descriptions that this crate reads.
-const VERSION: u64 = 2;
+const VERSION: u64 = 3;
 /// Types may nest so deep.
 const DEEPEST: u32 = 32;
 
@@ -35,6 +35,8 @@ pub struct Kernel {
     pub parameters: Vec<Parameter>,
     /// Work-items of a work-group, where the kernel demands them.
     pub work_group_size: Option<[u32; 3]>,
+    /// Dimensions of its ranges. If a range has more, it has one work-item in each of them.
+    pub dimensions: u8,
     pub(crate) symbol: Symbol,
 }
 
@@ -398,6 +400,7 @@ impl Reader<'_> {
         let line = u32::try_from(at.number(4, 4)?).ok()?;
         let size = |axis: u64| u32::try_from(at.number(8 + 4 * axis, 4)?).ok();
         let work_group_size = [size(0)?, size(1)?, size(2)?];
+        let dimensions = u8::try_from(at.number(20, 4)?).ok()?;
         let file = self.text(&at, 24)?;
         let documentation = self.text(&at, 40)?;
         let (first, count) = self.follow(&at, 56)?;
@@ -414,6 +417,7 @@ impl Reader<'_> {
             documentation,
             parameters,
             work_group_size: (work_group_size != [0; 3]).then_some(work_group_size),
+            dimensions,
             symbol,
         })
     }

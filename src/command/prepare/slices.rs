@@ -7,7 +7,7 @@ use crate::command::describe::place::Place;
 use crate::driver::ChannelType;
 use crate::driver::launch::WorkSize;
 use crate::memory::Region;
-use crate::program::{ReadyKernel, SliceParameter};
+use crate::program::{ReadyKernel, SliceParameter, Slices};
 use crate::{Error, ErrorKind, Result};
 
 /// Refuses a call of a kernel in Rust that could reach memory beyond its arguments, or one memory by
@@ -24,12 +24,13 @@ pub(super) fn check(kernel: &ReadyKernel, call: &KernelCall, size: Option<&WorkS
 
 fn check_slices(
     kernel: &ReadyKernel,
-    slices: &[SliceParameter],
+    slices: &Slices,
     call: &KernelCall,
     size: Option<&WorkSize>,
 ) -> Result<()> {
+    check_dimensions(slices.dimensions, size)?;
     let arguments = call.arguments();
-    for (index, slice) in slices.iter().enumerate() {
+    for (index, slice) in slices.parameters.iter().enumerate() {
         let check = || {
             let argument = arguments.get(index).ok_or_else(|| Error::bug("an argument is missing"))?;
             match slice {
@@ -146,6 +147,21 @@ fn check_length(
     }
 }
 
+/// Whether the kernel's `Item` has all dimensions of the range: it numbers work-items by these.
+fn check_dimensions(dimensions: usize, size: Option<&WorkSize>) -> Result<()> {
+    let Some(size) = size.filter(|size| size.global.iter().skip(dimensions).any(|size| *size > 1)) else {
+        return Ok(());
+    };
+    Err(Error::new(
+        ErrorKind::NdRange,
+        format!(
+            "the range has {} dimensions, and the kernel is for ranges of {dimensions} (`Item<{dimensions}>`)",
+            size.dimensions
+        ),
+    )
+    .remedy("launch the kernel over a range of so many dimensions, or give it an `Item` of more"))
+}
+
 /// Whether each work-item has an element of its own.
 fn check_out(argument: &Argument, element_bytes: u64, size: Option<&WorkSize>) -> Result<()> {
     let Argument::Pointer(pointer) = argument else { return Ok(()) };
@@ -170,10 +186,10 @@ fn check_out(argument: &Argument, element_bytes: u64, size: Option<&WorkSize>) -
 /// Refuses one memory for two slices if one of them is the only way to it: an `Out`, or a `&[T]`
 /// beside what changes it. Memory that is still to be looked up is passed over.
 pub(super) fn check_apart(kernel: &ReadyKernel, arguments: &[Argument]) -> Result<()> {
-    let Some(slices) = kernel.slices() else { return Ok(()) };
+    let Some(Slices { parameters, .. }) = kernel.slices() else { return Ok(()) };
     let memory = |index: usize| arguments.get(index).and_then(Argument::region);
-    for (second, of_second) in slices.iter().enumerate() {
-        for (first, of_first) in slices.iter().enumerate().take(second) {
+    for (second, of_second) in parameters.iter().enumerate() {
+        for (first, of_first) in parameters.iter().enumerate().take(second) {
             if of_first.may_share_with(*of_second) {
                 continue;
             }

@@ -126,8 +126,8 @@ impl Compiled {
         for kernel in &self.kernels {
             if image.kernel(&kernel.name).is_some() {
                 let kind = |of: &Parameter| slice_kind(of.kind).to_byte(of.pixels);
-                let kinds = kernel.parameters.iter().map(kind).collect();
-                image.properties.insert(SLICES, &kernel.name, PropertyValue::Bytes(kinds));
+                let bytes = [kernel.dimensions].into_iter().chain(kernel.parameters.iter().map(kind));
+                image.properties.insert(SLICES, &kernel.name, PropertyValue::Bytes(bytes.collect()));
             }
         }
         if self.panics.is_empty() || !self.reports_panics {

@@ -105,6 +105,8 @@ impl Output<'_> {
 
     /// Exports the functions in Rust that other languages call.
     pub(super) fn exports(&mut self) -> Result<()> {
+        // Kernels of other languages call them.
+        (self.group, self.dimensions) = (None, 3);
         for function in self.foreign {
             if function.is_defined {
                 continue;

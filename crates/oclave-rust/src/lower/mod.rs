@@ -91,6 +91,8 @@ struct Output<'p> {
     kernel: String,
     /// The size of work-groups that it demands.
     group: Option<[u32; 3]>,
+    /// The dimensions of its ranges.
+    dimensions: u8,
     /// Functions of other languages.
     foreign: &'p [ForeignFunction],
     /// Functions whose addresses are taken, by number. Calls through pointers compare these.
@@ -127,6 +129,7 @@ pub(crate) fn lower(program: &Program, kernels: &[Kernel], variables: Surroundin
         panics: Panics::default(),
         kernel: String::new(),
         group: None,
+        dimensions: 3,
         foreign: variables.foreign,
         functions: BTreeMap::new(),
         exported: Vec::new(),
@@ -156,6 +159,7 @@ impl Output<'_> {
         };
         self.kernel.clone_from(&kernel.name);
         self.group = kernel.work_group_size;
+        self.dimensions = kernel.dimensions;
         let mut arguments = Vec::new();
         for parameter in &kernel.parameters {
             let id = self.builder.value();

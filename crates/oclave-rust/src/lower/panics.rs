@@ -140,7 +140,7 @@ impl Output<'_> {
     /// The function that writes panics with a number of values. It is not inlined: Intel's compiler would calculate several
     /// work-items of its caller more slowly.
     fn report_function(&mut self, has_checksum: bool, values: usize) -> ValueId {
-        let key = format!("report{}", values + usize::from(has_checksum));
+        let key = format!("report{}d{}", self.dimensions, values + usize::from(has_checksum));
         if let Some(function) = self.helpers.get(&key) {
             return *function;
         }
@@ -150,17 +150,16 @@ impl Output<'_> {
         let checksum = has_checksum.then(&mut parameter);
         let values: Vec<(TypeId, ValueId)> = (0..values).map(|_| parameter()).collect();
         let (variable, to) = self.panic_variable();
-        let (built_in, item_type) = self.built_in(BuiltIn::GlobalLinearId, false);
         let mask = self.builder.int_constant(64, (1 << WORK_ITEM_BITS) - 1);
         let factor = self.builder.int_constant(64, FACTOR);
-        let [item, item_bits, code, first] = [(); 4].map(|()| self.builder.value());
+        let [item_bits, code, first] = [(); 3].map(|()| self.builder.value());
         let mut block = Block::new(self.builder.value());
-        block.code = vec![
-            load(item_type, item, built_in),
+        let item = self.number_in_range(&mut block.code);
+        block.code.extend([
             op(Op::BitwiseAnd, (ulong, item_bits), &[item, mask]),
             op(Op::BitwiseOr, (ulong, code), &[number.1, item_bits]),
             op(Op::Bitcast, (to, first), &[variable]),
-        ];
+        ]);
         let mut words = vec![code, kernel.1];
         if let Some((_, checksum)) = checksum {
             let [of_code, of_both, sum] = [(); 3].map(|()| self.builder.value());
@@ -181,6 +180,42 @@ impl Output<'_> {
         self.add_function(function, FunctionControl::DONT_INLINE, void, &parameters, code);
         self.helpers.insert(key, function);
         function
+    }
+
+    /// The number of the work-item in its range. Only ids of dimensions that the range may have are read: llvmpipe calculates all
+    /// ids of a kernel where it begins, and each takes a division.
+    fn number_in_range(&mut self, code: &mut Vec<Inst>) -> ValueId {
+        let mut number = None;
+        for axis in (0..self.dimensions).rev() {
+            let id = self.part_of(BuiltIn::GlobalInvocationId, axis, code);
+            let offset = self.part_of(BuiltIn::GlobalOffset, axis, code);
+            let place = self.calculate(Op::ISub, id, offset, code);
+            number = Some(match number {
+                Some(before) => {
+                    let size = self.part_of(BuiltIn::GlobalSize, axis, code);
+                    let first = self.calculate(Op::IMul, before, size, code);
+                    self.calculate(Op::IAdd, first, place, code)
+                }
+                None => place,
+            });
+        }
+        number.unwrap_or_else(|| self.builder.int_constant(64, 0))
+    }
+
+    fn calculate(&mut self, what: Op, a: ValueId, b: ValueId, code: &mut Vec<Inst>) -> ValueId {
+        let result = (self.builder.int_type(64), self.builder.value());
+        code.push(op(what, result, &[a, b]));
+        result.1
+    }
+
+    /// A part of a vector that is built in.
+    fn part_of(&mut self, what: BuiltIn, axis: u8, code: &mut Vec<Inst>) -> ValueId {
+        let (ulong, (variable, vectors)) = (self.builder.int_type(64), self.built_in(what, true));
+        let [vector, part] = [(); 2].map(|()| self.builder.value());
+        code.push(load(vectors, vector, variable));
+        let operands = vec![vector.word(), axis.into()];
+        code.push(Inst { op: Op::CompositeExtract, result: Some((ulong, part)), operands });
+        part
     }
 
     /// Loads the words of a note in private memory behind its first. They are the part of the checksum that comes from the

@@ -104,9 +104,9 @@ pub(super) fn without_implied(conditions: Vec<AtMost>) -> Vec<AtMost> {
 /// The first is at most the second.
 pub(super) type AtMost = (Bound, Bound);
 
-/// That the range has no offset.
-pub(super) fn no_offset() -> impl Iterator<Item = AtMost> {
-    (0..3).map(|axis| (Rc::new(Known::BuiltIn(BuiltIn::GlobalOffset, axis)), number(0)))
+/// That a range of so many dimensions has no offset.
+pub(super) fn no_offset(dimensions: u8) -> impl Iterator<Item = AtMost> {
+    (0..dimensions.into()).map(|axis| (Rc::new(Known::BuiltIn(BuiltIn::GlobalOffset, axis)), number(0)))
 }
 
 fn number(value: u64) -> Bound {
@@ -248,6 +248,8 @@ pub(super) struct Ranges<'b> {
     arguments: BTreeMap<u32, (ValueId, TypeId)>,
     /// The size of work-groups that the kernel demands.
     group: Option<[u32; 3]>,
+    /// The dimensions of its ranges.
+    dimensions: u8,
     defined: BTreeMap<u32, (usize, &'b Inst)>,
     index: BTreeMap<u32, usize>,
     tree: Tree,
@@ -265,7 +267,7 @@ impl<'b> Ranges<'b> {
         builder: &'b Builder,
         blocks: &'b [Block],
         arguments: BTreeMap<u32, (ValueId, TypeId)>,
-        group: Option<[u32; 3]>,
+        (group, dimensions): (Option<[u32; 3]>, u8),
         (index, after): (BTreeMap<u32, usize>, &[Vec<usize>]),
     ) -> Self {
         let mut before = vec![Vec::new(); blocks.len()];
@@ -287,6 +289,7 @@ impl<'b> Ranges<'b> {
             blocks,
             arguments,
             group,
+            dimensions,
             defined,
             index,
             tree: Tree::new(after, 0),
@@ -700,7 +703,7 @@ impl<'b> Ranges<'b> {
         let group = self.group.and_then(|sizes| sizes.get(axis as usize).copied()).map(u64::from);
         let (low, end) = match what {
             BuiltIn::GlobalInvocationId => {
-                self.conditions.extend(no_offset());
+                self.conditions.extend(no_offset(self.dimensions));
                 (number(0), of(BuiltIn::GlobalSize))
             }
             BuiltIn::LocalInvocationId => {
@@ -708,7 +711,7 @@ impl<'b> Ranges<'b> {
             }
             BuiltIn::WorkgroupId => (number(0), of(BuiltIn::NumWorkgroups)),
             BuiltIn::GlobalOffset => {
-                self.conditions.extend(no_offset());
+                self.conditions.extend(no_offset(self.dimensions));
                 return Some(Range { low: number(0), high: number(0) });
             }
             BuiltIn::GlobalSize | BuiltIn::NumWorkgroups => {

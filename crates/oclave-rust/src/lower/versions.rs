@@ -47,7 +47,7 @@ impl Lower<'_, '_> {
             &self.output.builder,
             &self.blocks,
             arguments,
-            self.output.group,
+            (self.output.group, self.output.dimensions),
             (index.clone(), &edges),
         );
         let mut conditions: Vec<AtMost> = Vec::new();
@@ -81,8 +81,8 @@ impl Lower<'_, '_> {
         if self.waits() {
             blocks = self.with_own_addresses(blocks);
         }
-        if !conditions.is_empty() && self.number_without_offset(&mut blocks) {
-            conditions.extend(no_offset());
+        if !conditions.is_empty() && self.leave_out_offsets(&mut blocks) {
+            conditions.extend(no_offset(self.output.dimensions));
         }
         let mut seen = BTreeSet::new();
         conditions.retain(|condition| seen.insert(condition.clone()));
@@ -155,37 +155,34 @@ impl Lower<'_, '_> {
         blocks
     }
 
-    /// Calculates the numbers of work-items in a range without offset. Where a kernel chooses its version, Intel's compiler takes
-    /// `get_global_linear_id` for any number, and writes one element at a time. Gives whether there are such calculations.
-    fn number_without_offset(&mut self, blocks: &mut [Block]) -> bool {
-        let (current, mut are_some) = (self.current, false);
-        for block in blocks {
-            for inst in std::mem::take(&mut block.code) {
-                let is_number = inst.op == Op::Load
-                    && inst.operands.first().and_then(|from| self.output.builder.built_in_of(*from))
-                        == Some(BuiltIn::GlobalLinearId);
-                let Some((ty, id)) = inst.result.filter(|_| is_number) else {
-                    block.code.push(inst);
-                    continue;
-                };
-                are_some = true;
-                let label = self.output.builder.value();
-                self.begin(label);
-                let [x, y, z] = [0, 1, 2].map(|axis| self.built_in_part(BuiltIn::GlobalInvocationId, axis));
-                let [columns, rows] = [0, 1].map(|axis| self.built_in_part(BuiltIn::GlobalSize, axis));
-                let planes = self.op(Op::IMul, ty, &[z, rows]);
-                let row = self.op(Op::IAdd, ty, &[planes, y]);
-                let before = self.op(Op::IMul, ty, &[row, columns]);
-                self.push(Inst {
-                    op: Op::IAdd,
-                    result: Some((ty, id)),
-                    operands: vec![before.word(), x.word()],
-                });
-                block.code.extend(self.blocks.pop().into_iter().flat_map(|block| block.code));
+    /// Replaces the range's offset by 0, and gives whether blocks asked for it. Where a kernel chooses its version, Intel's compiler
+    /// takes a difference with the offset for any number, and writes one element at a time.
+    fn leave_out_offsets(&mut self, blocks: &mut [Block]) -> bool {
+        let code = blocks.iter().flat_map(|block| &block.code);
+        let with_operand = |op: Op, is_one: &dyn Fn(u32) -> bool| -> BTreeSet<u32> {
+            let found = code
+                .clone()
+                .filter(|inst| inst.op == op && inst.operands.first().is_some_and(|first| is_one(*first)));
+            found.filter_map(|inst| inst.result).map(|(_, id)| id.word()).collect()
+        };
+        let builder = &self.output.builder;
+        let vectors =
+            with_operand(Op::Load, &|from| builder.built_in_of(from) == Some(BuiltIn::GlobalOffset));
+        let parts = with_operand(Op::CompositeExtract, &|from| vectors.contains(&from));
+        // What is left of differences.
+        let ids: BTreeMap<u32, ValueId> =
+            code.clone().filter_map(|inst| inst.result).map(|(_, id)| (id.word(), id)).collect();
+        let difference = |inst: &Inst| match (inst.op, inst.operands.as_slice(), inst.result) {
+            (Op::ISub, [from, part], Some((_, id))) if parts.contains(part) => {
+                Some((id.word(), *ids.get(from)?))
             }
-        }
-        self.current = current;
-        are_some
+            _ => None,
+        };
+        let mut instead: BTreeMap<u32, ValueId> = code.clone().filter_map(difference).collect();
+        let zero = self.number(64, 0);
+        instead.extend(parts.iter().map(|part| (*part, zero)));
+        rename(blocks, &instead);
+        !parts.is_empty()
     }
 
     /// Writes a new first block, which chooses the version.
