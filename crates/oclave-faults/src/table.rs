@@ -267,4 +267,5 @@ pub const FAULTS: &[Row] = &[
     runtime::Q75,
     runtime::Q76,
     pocl::vector_accesses::Q77,
+    mesa::uniform_counters::Q78,
 ];

@@ -41,8 +41,17 @@ fn is_changed(image: &DeviceImage, fault: Fault) -> bool {
 
 /// Faults with a pass, and without a kernel here. Small kernels show nothing of some. Others need sources that piglit's tests cannot
 /// be: structs by value, virtual functions, C++.
-const WITHOUT_KERNEL: [Fault; 8] =
-    [Fault::Q9, Fault::Q17, Fault::Q21, Fault::Q23, Fault::Q27, Fault::Q46, Fault::Q53, Fault::Q77];
+const WITHOUT_KERNEL: [Fault; 9] = [
+    Fault::Q9,
+    Fault::Q17,
+    Fault::Q21,
+    Fault::Q23,
+    Fault::Q27,
+    Fault::Q46,
+    Fault::Q53,
+    Fault::Q77,
+    Fault::Q78,
+];
 
 #[test]
 fn faults_with_passes_have_kernels() {

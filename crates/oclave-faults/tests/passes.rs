@@ -121,6 +121,78 @@ fn vectors_are_loaded_and_stored_as_aligned_as_their_elements() {
     assert_eq!(lanes, [3, 3, 16, 16]);
 }
 
+/// `void k(ulong n)` with two loops, one behind the other: `for (i = 7; i != id; i++)` with `uint i`, and `for (j = 0; j != n; j++)`.
+fn counters() -> Module {
+    let o = |op, operands: &[u32]| (op, operands.to_vec());
+    assemble(
+        Version::V1_0,
+        &[
+            o(Op::Capability, &[Capability::Addresses as u32]),
+            o(Op::Capability, &[Capability::Kernel as u32]),
+            o(Op::Capability, &[Capability::Int64 as u32]),
+            o(Op::MemoryModel, &[2, 2]),
+            (Op::EntryPoint, with_string(&[6, 20], "k", &[10])),
+            o(Op::Decorate, &[10, 11, 28]),
+            o(Op::TypeVoid, &[1]),
+            o(Op::TypeInt, &[2, 64, 0]),
+            o(Op::TypeInt, &[3, 32, 0]),
+            o(Op::TypeBool, &[9]),
+            o(Op::TypeVector, &[4, 2, 3]),
+            o(Op::TypePointer, &[5, 1, 4]),
+            o(Op::TypeFunction, &[8, 1, 2]),
+            o(Op::Constant, &[2, 11, 0, 0]),
+            o(Op::Constant, &[2, 12, 1, 0]),
+            o(Op::Constant, &[3, 13, 7]),
+            o(Op::Constant, &[3, 14, 1]),
+            o(Op::Variable, &[5, 10, 1]),
+            o(Op::Function, &[1, 20, 0, 8]),
+            o(Op::FunctionParameter, &[2, 21]),
+            o(Op::Label, &[30]),
+            o(Op::Load, &[4, 22, 10]),
+            o(Op::CompositeExtract, &[2, 23, 22, 0]),
+            o(Op::UConvert, &[3, 24, 23]),
+            o(Op::Branch, &[31]),
+            o(Op::Label, &[31]),
+            o(Op::Phi, &[3, 40, 13, 30, 41, 31]),
+            o(Op::IAdd, &[3, 41, 40, 14]),
+            o(Op::INotEqual, &[9, 42, 41, 24]),
+            o(Op::BranchConditional, &[42, 31, 32]),
+            o(Op::Label, &[32]),
+            o(Op::Branch, &[33]),
+            o(Op::Label, &[33]),
+            o(Op::Phi, &[2, 50, 11, 32, 51, 33]),
+            o(Op::IAdd, &[2, 51, 50, 12]),
+            o(Op::INotEqual, &[9, 52, 51, 21]),
+            o(Op::BranchConditional, &[52, 33, 34]),
+            o(Op::Label, &[34]),
+            o(Op::Return, &[]),
+            o(Op::FunctionEnd, &[]),
+        ],
+    )
+}
+
+#[test]
+fn counters_of_loops_that_work_items_leave_apart_depend_on_the_work_item() {
+    let before = counters();
+    support::assert_valid("the loops", &before);
+    assert_eq!(legalize(&image(&before), &rich()).unwrap(), before.words());
+    let target = DeviceTarget { faults: Fault::Q78.into(), ..rich() };
+    let after = Module::from_words(legalize(&image(&before), &target).unwrap()).unwrap();
+    support::assert_valid("the loops, changed", &after);
+    let definitions = Definitions::new(&after);
+    let phis: Vec<Vec<u32>> =
+        after.instructions().filter(|i| i.is(Op::Phi)).map(|i| i.operands().to_vec()).collect();
+    let start = |phi: usize| definitions.instruction(phis[phi][0]).unwrap();
+    let sum = start(0);
+    assert!(sum.is(Op::IAdd), "{sum:?}");
+    assert_eq!(definitions.int_constant(sum.operand(0).unwrap()), Some(7));
+    let zero = definitions.instruction(sum.operand(1).unwrap()).unwrap();
+    let sign = definitions.instruction(zero.operand(0).unwrap()).unwrap();
+    assert!(zero.is(Op::UConvert) && sign.is(Op::ShiftRightLogical));
+    assert_eq!(definitions.int_constant(sign.operand(1).unwrap()), Some(63));
+    assert!(start(1).is(Op::Constant), "all work-items leave the second loop together");
+}
+
 /// A kernel with a struct by value: `{ uint, uint4[2] }`.
 fn lanes_of_an_argument() -> Module {
     let o = |op, operands: &[u32]| (op, operands.to_vec());

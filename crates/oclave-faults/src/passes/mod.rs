@@ -33,7 +33,7 @@ use intel::{
 };
 use mesa::{
     constant_addresses, deep_conditions, function_names, guarded_loads, integer_pointers, packed_arguments,
-    phi_pairs, private_addresses, sub_group_sizes, unaligned, vector_components,
+    phi_pairs, private_addresses, sub_group_sizes, unaligned, uniform_counters, vector_components,
 };
 use pocl::barriers;
 pub use pocl::barriers::{LegalBarriers, kernels_with_tangled_barriers};
@@ -107,6 +107,7 @@ const LATE: &[Pass] = &[
     opaque_negations::PASS,
     divergent_phis::PASS,
     called_functions::PASS,
+    uniform_counters::PASS,
     guarded_loads::PASS,
 ];
 

@@ -10,6 +10,8 @@ use crate::spaces::Storage;
 
 /// Copies of so many bytes are written as loads and stores.
 const SMALL_COPY: u64 = 64;
+/// Fills are written as so many stores. Loops over private memory are slow on rusticl.
+const SMALL_FILL: u64 = 64;
 /// The mask of memory operands, followed by the alignment.
 const ALIGNED: u32 = 2;
 
@@ -378,8 +380,10 @@ impl Lower<'_, '_> {
         let (to, storage) = self.pointer(to)?;
         let byte = self.scalar(&value.0, &value.1)?;
         let (constant, align) = (constant_count(count), aligns.first().copied().unwrap_or(0).max(1));
-        if let Some(bytes) = constant.filter(|bytes| *bytes <= SMALL_COPY) {
-            let parts = pieces(bytes, align);
+        let parts = constant
+            .filter(|bytes| bytes.div_ceil(align.min(8)) <= SMALL_FILL)
+            .map(|bytes| pieces(bytes, align));
+        if let Some(parts) = parts {
             let value = |lower: &mut Self, part: &Leaf| match part.scalar {
                 Scalar::Int(width) => lower.repeated(byte, width),
                 _ => byte,
@@ -420,7 +424,10 @@ impl Lower<'_, '_> {
         };
         let Some(step) = step else { return self.copy_loop(to, from, count, 1) };
         let (ulong, size) = (self.int(64), self.number(64, step));
-        let words = self.op(Op::UDiv, ulong, &[count, size]);
+        let words = match constant {
+            Some(count) => self.number(64, count / step),
+            None => self.op(Op::UDiv, ulong, &[count, size]),
+        };
         self.copy_loop(to, from, words, step);
         if constant.is_none() {
             let done = self.op(Op::IMul, ulong, &[words, size]);

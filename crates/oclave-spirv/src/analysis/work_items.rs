@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::control_flow::Flow;
+use super::uniformity::makes_value;
 use crate::{
     BuiltIn, Definitions, Instruction, Op, Role, StorageClass, Type, TypeTable, is_access_chain, is_atomic,
     is_group, is_within,
@@ -274,6 +275,27 @@ fn is_comparison(op: Op) -> bool {
 /// Atomic instructions, those of groups, and stores to images.
 fn writes_or_exchanges(op: Op) -> bool {
     op == Op::ImageWrite || is_atomic(op) || is_group(op)
+}
+
+/// Values that are computed of the id of the work-item, or read from addresses that are. What a function gets or gives is not followed.
+pub fn made_of_ids(definitions: &Definitions<'_>) -> HashSet<u32> {
+    let mut users: HashMap<u32, Vec<u32>> = HashMap::new();
+    for instruction in definitions.module().instructions() {
+        let (Some(id), true) = (instruction.result_id(), instruction.op().is_some_and(makes_value)) else {
+            continue;
+        };
+        instruction.visit_ids(definitions, |at, role| {
+            if let (Role::Id, Some(operand)) = (role, instruction.word(at)) {
+                users.entry(operand).or_default().push(id);
+            }
+        });
+    }
+    let mut open: Vec<u32> = id_variables(definitions).into_iter().collect();
+    let mut found = HashSet::new();
+    while let Some(id) = open.pop() {
+        open.extend(users.get(&id).into_iter().flatten().filter(|user| found.insert(**user)));
+    }
+    found
 }
 
 /// The variables that tell a work-item which one it is.

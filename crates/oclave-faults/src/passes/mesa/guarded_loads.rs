@@ -17,10 +17,10 @@ use crate::passes::{Pass, Result, pass};
 use crate::table::{LLVMPIPE, fault};
 use oclave_spirv::analysis::control_flow::{Flow, Loop};
 use oclave_spirv::analysis::uniformity::{Uniformity, makes_value};
-use oclave_spirv::analysis::work_items::id_variables;
+use oclave_spirv::analysis::work_items::made_of_ids;
 use oclave_spirv::{
-    BuiltIn, Definitions, Instruction, Module, Op, Rewriter, Role, StorageClass, Type, TypeTable,
-    is_access_chain, is_terminator,
+    BuiltIn, Definitions, Instruction, Module, Op, Rewriter, StorageClass, Type, TypeTable, is_access_chain,
+    is_terminator,
 };
 
 fault! {
@@ -57,7 +57,7 @@ pub(crate) fn spread(module: &Module, address_bits: u32) -> Result<Option<Module
     let uniformity = Uniformity::new(&definitions, &flows);
     let types = TypeTable::new(&definitions);
     let code = Code::new(&definitions);
-    let values = Values { definitions: &definitions, types: &types, differ: code.differing(&definitions) };
+    let values = Values { definitions: &definitions, types: &types, differ: made_of_ids(&definitions) };
     let mut found: BTreeMap<usize, u32> = BTreeMap::new();
     for flow in &flows {
         let Some(blocks) = code.blocks.get(&flow.function) else { continue };
@@ -120,31 +120,6 @@ impl<'m> Code<'m> {
             }
         }
         Self { blocks }
-    }
-
-    /// Values that depend on the id of the work-item by what they are computed of.
-    fn differing(&self, definitions: &Definitions<'m>) -> HashSet<u32> {
-        let ids = id_variables(definitions);
-        let mut differ: HashSet<u32> = HashSet::new();
-        loop {
-            let count = differ.len();
-            for instruction in self.blocks.values().flatten().flatten() {
-                let Some(id) = instruction.result_id().filter(|id| !differ.contains(id)) else { continue };
-                let mut differs = false;
-                if instruction.op().is_some_and(makes_value) {
-                    instruction.visit_ids(definitions, |at, role| {
-                        let is = |id: u32| differ.contains(&id) || ids.contains(&id);
-                        differs |= role == Role::Id && instruction.word(at).is_some_and(is);
-                    });
-                }
-                if differs {
-                    differ.insert(id);
-                }
-            }
-            if differ.len() == count {
-                return differ;
-            }
-        }
     }
 }
 

@@ -11,5 +11,6 @@ pub(crate) mod phi_pairs;
 pub(crate) mod private_addresses;
 pub(crate) mod sub_group_sizes;
 pub(crate) mod unaligned;
+pub(crate) mod uniform_counters;
 pub(crate) mod vector_components;
 mod wide_switches;

@@ -1,0 +1,152 @@
+//! Counters of loops that work-items leave at different times.
+//!
+//! llvmpipe finds that the counter of `for (i = 0; i < n; i++)` is the same in all work-items that still run, also where `n` differs. Then it
+//! adds 1 to that of the first such work-item alone. To get it, it stores the counters of all of them, and loads one, in each iteration. This
+//! takes longer than all the rest of a short loop.
+//!
+//! So such a counter begins with a zero that depends on the work-item: the sign of the id of the work-item, taken for a signed number of 64 bits.
+
+use std::collections::BTreeMap;
+
+use crate::Fault;
+use crate::passes::built_in_vector::BuiltInVector;
+use crate::passes::opaque_values::{copy_phi, emit};
+use crate::passes::{Pass, Result, pass};
+use crate::table::{LLVMPIPE, fault};
+use oclave_spirv::analysis::control_flow::{Flow, Loop};
+use oclave_spirv::analysis::uniformity::{Uniformity, condition};
+use oclave_spirv::analysis::work_items::made_of_ids;
+use oclave_spirv::{BuiltIn, Definitions, Module, Op, Rewriter, Type, TypeTable, is_terminator};
+
+fault! {
+    /// **Q78. Mesa's rusticl 26.1.6 on llvmpipe.** Counters of loops that work-items leave at different times go through memory in each
+    /// iteration. From source, a product with a sparse matrix by rows of different lengths takes twice as long if the counter begins with 0
+    /// as if it begins with the place of the row. So such counters begin with a zero that depends on the work-item.
+    Q78 {
+        affects: [LLVMPIPE],
+        seen: Measurements,
+        symptom: "Counters of loops that work-items leave at different times go through memory.",
+        remedy: "They begin with a zero that depends on the work-item (`uniform_counters`).",
+        upstream: [],
+    }
+}
+
+pub(in crate::passes) const PASS: Pass =
+    pass(Fault::Q78, "uniform_counters", |on| vary(on.module, on.target.address_bits));
+
+/// A counter.
+#[derive(Clone, Copy)]
+struct Counter {
+    /// Its type, and the width of that.
+    ty: u32,
+    width: u32,
+    /// What it begins with.
+    start: u32,
+    /// Where the loop is entered from.
+    from: u32,
+}
+
+/// The module with such zeroes; `None` where it needs none.
+///
+/// # Errors
+/// As [`Rewriter::finish`].
+pub(crate) fn vary(module: &Module, address_bits: u32) -> Result<Option<Module>> {
+    let definitions = Definitions::new(module);
+    let counters = counters(&definitions);
+    // The largest id of 32 bits may have a sign.
+    if counters.is_empty() || address_bits != 64 {
+        return Ok(None);
+    }
+    let mut new = Rewriter::new(&definitions);
+    let item = BuiltInVector::of(&mut new, BuiltIn::GlobalInvocationId, address_bits);
+    // Label of the block → what stands at its end.
+    let mut by_block: BTreeMap<u32, Vec<(u32, Counter)>> = BTreeMap::new();
+    for (phi, counter) in &counters {
+        by_block.entry(counter.from).or_default().push((*phi, *counter));
+    }
+    // They are named here, since phis may stand before the blocks that their values come from.
+    let starts: BTreeMap<u32, u32> = counters.keys().map(|phi| (*phi, new.fresh_id())).collect();
+    let mut label = 0;
+    for instruction in module.instructions() {
+        match instruction.op() {
+            Some(Op::EntryPoint) => {
+                item.copy_entry_point(&mut new, &instruction);
+                continue;
+            }
+            Some(Op::Label) => label = instruction.result_id().unwrap_or(0),
+            Some(Op::Phi) => {
+                let phi = instruction.result_id().and_then(|id| Some((counters.get(&id)?, starts.get(&id)?)));
+                if let Some((counter, start)) = phi {
+                    copy_phi(&mut new, &instruction, |from| (from == counter.from).then_some(*start));
+                    continue;
+                }
+            }
+            Some(op) if is_terminator(op) => {
+                if let Some(all) = by_block.remove(&label) {
+                    let id = item.load(&mut new, 0);
+                    let (ulong, bits) = (new.int_type(64), new.int_constant(64, 63));
+                    let zero = emit(&mut new, Op::ShiftRightLogical, ulong, &[id, bits]);
+                    for (phi, counter) in all {
+                        let zero = if counter.width == 64 {
+                            zero
+                        } else {
+                            emit(&mut new, Op::UConvert, counter.ty, &[zero])
+                        };
+                        let start = starts.get(&phi).copied().unwrap_or_default();
+                        new.push(Op::IAdd, &[counter.ty, start, counter.start, zero]);
+                    }
+                }
+            }
+            _ => {}
+        }
+        new.copy(&instruction);
+    }
+    Ok(Some(new.finish()?))
+}
+
+/// The counters of loops with an exit that depends on the id of the work-item.
+fn counters(definitions: &Definitions<'_>) -> BTreeMap<u32, Counter> {
+    let flows = Flow::of_functions(definitions.module());
+    let mut found = BTreeMap::new();
+    if flows.iter().all(|flow| flow.loops.is_empty()) {
+        return found;
+    }
+    let (types, differ) = (TypeTable::new(definitions), made_of_ids(definitions));
+    let uniformity = Uniformity::new(definitions, &flows);
+    for flow in &flows {
+        let is_left_apart = |of: &Loop| {
+            flow.exiting(of)
+                .into_iter()
+                .any(|at| condition(flow, at).is_some_and(|value| differ.contains(&value)))
+        };
+        for of in flow.loops.iter().filter(|of| is_left_apart(of)) {
+            let Some(from) = flow.preheader(of).and_then(|at| flow.blocks.get(at)) else { continue };
+            for phi in flow.phis.iter().filter(|(_, at)| **at == of.header).map(|(phi, _)| *phi) {
+                let counter = start(definitions, phi, from.label).and_then(|(start, step)| {
+                    let ty = definitions.type_of(phi)?;
+                    let Some(Type::Int { width }) = types.ty(ty) else { return None };
+                    let is_counter = uniformity.is_uniform(flow, vec![start, step]);
+                    is_counter.then_some(Counter { ty, width, start, from: from.label })
+                });
+                found.extend(counter.map(|counter| (phi, counter)));
+            }
+        }
+    }
+    found
+}
+
+/// What a value begins with, and what is added to it in each iteration.
+fn start(definitions: &Definitions<'_>, phi: u32, from: u32) -> Option<(u32, u32)> {
+    let instruction = definitions.instruction(phi)?;
+    let (start, next) = match *instruction.operands() {
+        [start, label, next, _] if label == from => (start, next),
+        [next, _, start, label] if label == from => (start, next),
+        _ => return None,
+    };
+    let next = definitions.instruction(next).filter(|next| next.is(Op::IAdd) || next.is(Op::ISub))?;
+    match *next.operands() {
+        [base, step] if base == phi => Some((start, step)),
+        [step, base] if base == phi && next.is(Op::IAdd) => Some((start, step)),
+        _ => None,
+    }
+}
