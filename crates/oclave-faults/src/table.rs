@@ -268,4 +268,5 @@ pub const FAULTS: &[Row] = &[
     runtime::Q76,
     pocl::vector_accesses::Q77,
     mesa::uniform_counters::Q78,
+    intel::filled_arrays::Q79,
 ];

@@ -193,6 +193,56 @@ fn counters_of_loops_that_work_items_leave_apart_depend_on_the_work_item() {
     assert!(start(1).is(Op::Constant), "all work-items leave the second loop together");
 }
 
+/// A kernel that stores 5 to the first elements of `uint[32]`, and 6 to one more.
+fn filled(elements: u32) -> Module {
+    let o = |op, operands: &[u32]| (op, operands.to_vec());
+    let mut code = vec![
+        o(Op::Capability, &[Capability::Addresses as u32]),
+        o(Op::Capability, &[Capability::Kernel as u32]),
+        o(Op::MemoryModel, &[2, 2]),
+        (Op::EntryPoint, with_string(&[6, 20], "k", &[])),
+        o(Op::TypeVoid, &[1]),
+        o(Op::TypeInt, &[2, 32, 0]),
+        o(Op::TypeFunction, &[3, 1]),
+        o(Op::Constant, &[2, 4, 32]),
+        o(Op::Constant, &[2, 5, 5]),
+        o(Op::Constant, &[2, 6, 6]),
+        o(Op::Constant, &[2, 7, 0]),
+        o(Op::TypeArray, &[8, 2, 4]),
+        o(Op::TypePointer, &[9, 7, 8]),
+        o(Op::TypePointer, &[10, 7, 2]),
+    ];
+    code.extend((0..=elements).map(|i| o(Op::Constant, &[2, 100 + i, i])));
+    code.extend([o(Op::Function, &[1, 20, 0, 3]), o(Op::Label, &[30]), o(Op::Variable, &[9, 31, 7])]);
+    for i in 0..=elements {
+        code.push(o(Op::InBoundsPtrAccessChain, &[10, 200 + i, 31, 7, 100 + i]));
+        code.push(o(Op::Store, &[200 + i, if i == elements { 6 } else { 5 }, 2, 4]));
+    }
+    code.extend([o(Op::Return, &[]), o(Op::FunctionEnd, &[])]);
+    assemble(Version::V1_0, &code)
+}
+
+#[test]
+fn numbers_that_fill_arrays_are_hidden() {
+    let target = DeviceTarget { faults: Fault::Q79.into(), ..rich() };
+    let after = |elements| {
+        let before = filled(elements);
+        support::assert_valid("the stores", &before);
+        (legalize(&image(&before), &target).unwrap(), before)
+    };
+    let (few, before) = after(15);
+    assert_eq!(few, before.words());
+    let module = Module::from_words(after(16).0).unwrap();
+    support::assert_valid("the stores, changed", &module);
+    let definitions = Definitions::new(&module);
+    let stores: Vec<u32> =
+        module.instructions().filter(|i| i.is(Op::Store)).map(|i| i.operand(1).unwrap()).collect();
+    let sum = definitions.instruction(stores[0]).unwrap();
+    assert!(sum.is(Op::IAdd) && definitions.int_constant(sum.operand(0).unwrap()) == Some(5));
+    assert_eq!(stores[..16], [stores[0]; 16]);
+    assert_eq!(definitions.int_constant(stores[16]), Some(6));
+}
+
 /// A kernel with a struct by value: `{ uint, uint4[2] }`.
 fn lanes_of_an_argument() -> Module {
     let o = |op, operands: &[u32]| (op, operands.to_vec());

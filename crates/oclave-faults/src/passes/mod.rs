@@ -28,8 +28,8 @@ use oclave_spirv::{Module, check};
 
 pub use error::{Error, Result};
 use intel::{
-    divergent_phis, generic_atomics, half_broadcasts, integer_maximum, inverted_bounds, opaque_negations,
-    scalar_loops,
+    divergent_phis, filled_arrays, generic_atomics, half_broadcasts, integer_maximum, inverted_bounds,
+    opaque_negations, scalar_loops,
 };
 use mesa::{
     constant_addresses, deep_conditions, function_names, guarded_loads, integer_pointers, packed_arguments,
@@ -105,6 +105,7 @@ const LATE: &[Pass] = &[
     scalar_loops::PASS,
     volatile_loads::PASS,
     opaque_negations::PASS,
+    filled_arrays::PASS,
     divergent_phis::PASS,
     called_functions::PASS,
     uniform_counters::PASS,

@@ -96,6 +96,8 @@ pub(super) struct Lower<'a, 'p> {
     pending: Vec<Pending>,
     /// A pointer to bytes → the same pointer as it was before the cast.
     typed: BTreeMap<ValueId, (ValueId, TypeId)>,
+    /// Pointers to elements of arrays in variables → the variable, and the number of the element.
+    of_arrays: BTreeMap<ValueId, (ValueId, ValueId)>,
     /// Constants that were copied to the stack.
     copies: BTreeMap<Symbol, ValueId>,
     /// Pointers that were calculated from others, by constant offsets.
@@ -130,6 +132,7 @@ impl<'a, 'p> Lower<'a, 'p> {
             exits: BTreeMap::new(),
             pending: Vec::new(),
             typed: BTreeMap::new(),
+            of_arrays: BTreeMap::new(),
             copies: BTreeMap::new(),
             addresses: BTreeMap::new(),
             note: None,
@@ -768,9 +771,7 @@ impl<'a, 'p> Lower<'a, 'p> {
 
     /// A pointer to bytes that points some bytes farther.
     pub(super) fn offset(&mut self, pointer: ValueId, storage: Storage, bytes: u64) -> ValueId {
-        let ty = self.output.byte_pointer(storage);
-        let bytes = self.number(64, bytes);
-        self.op(Op::InBoundsPtrAccessChain, ty, &[pointer, bytes])
+        self.offset_by(pointer, storage, bytes, Op::InBoundsPtrAccessChain)
     }
 
     /// A pointer to bytes as one to another type.
@@ -1222,10 +1223,50 @@ impl<'a, 'p> Lower<'a, 'p> {
         Ok(())
     }
 
+    /// A pointer that points some bytes farther, or back. Where it was one to integers, it is one to another of these.
     fn offset_by(&mut self, pointer: ValueId, storage: Storage, bytes: u64, chain: Op) -> ValueId {
+        if let Some((typed, pointee)) = self.typed.get(&pointer).copied()
+            && let Some(size) = self.output.builder.int_width(pointee).map(|width| i64::from(width / 8))
+            && bytes.cast_signed() % size == 0
+        {
+            let index = self.number(64, (bytes.cast_signed() / size).cast_unsigned());
+            return self.typed_element(typed, storage, pointee, index, chain);
+        }
         let ty = self.output.byte_pointer(storage);
         let bytes = self.number(64, bytes);
         self.op(chain, ty, &[pointer, bytes])
+    }
+
+    fn typed_element(
+        &mut self,
+        typed: ValueId,
+        storage: Storage,
+        pointee: TypeId,
+        index: ValueId,
+        chain: Op,
+    ) -> ValueId {
+        let to = self.output.builder.pointer_type(class(storage), pointee);
+        let element = match self.of_arrays.get(&typed).copied() {
+            Some((array, before)) => {
+                let (ulong, zero) = (self.int(64), self.number(64, 0));
+                let index = if before == zero { index } else { self.op(Op::IAdd, ulong, &[before, index]) };
+                let element = self.op(chain, to, &[array, zero, index]);
+                self.of_arrays.insert(element, (array, index));
+                element
+            }
+            None => self.op(chain, to, &[typed, index]),
+        };
+        self.untyped(element, storage, pointee)
+    }
+
+    /// A pointer to bytes to the first element of an array in a variable. Drivers keep arrays in registers, and calculate several
+    /// work-items at once, if all accesses are to elements by their number.
+    pub(super) fn first_element(&mut self, array: ValueId, element: TypeId) -> ValueId {
+        let zero = self.number(64, 0);
+        let to = self.output.builder.pointer_type(class(Storage::Function), element);
+        let first = self.op(Op::InBoundsPtrAccessChain, to, &[array, zero, zero]);
+        self.of_arrays.insert(first, (array, zero));
+        self.untyped(first, Storage::Function, element)
     }
 
     /// A pointer to an element of an array.
@@ -1245,9 +1286,7 @@ impl<'a, 'p> Lower<'a, 'p> {
         if let Some(scalar) = scalar {
             let pointee = self.leaf_type(scalar, storage);
             let typed = self.cast_pointer(pointer, storage, pointee);
-            let to = self.output.builder.pointer_type(class(storage), pointee);
-            let element = self.op(chain, to, &[typed, index]);
-            return Ok(self.untyped(element, storage, pointee));
+            return Ok(self.typed_element(typed, storage, pointee, index, chain));
         }
         let ulong = self.int(64);
         let bytes = if size == 1 {

@@ -42,8 +42,7 @@ impl Lower<'_, '_> {
         if align > step {
             self.output.builder.decorate(variable, oclave_spirv::Decoration::Alignment, &[align as u32]);
         }
-        let pointer = self.output.byte_pointer(Storage::Function);
-        let bytes = self.op(Op::Bitcast, pointer, &[variable]);
+        let bytes = self.first_element(variable, element);
         let storage = self.result_storage(instruction);
         let bytes = self.in_storage(bytes, Storage::Function, storage);
         self.set(instruction, vec![bytes]);
@@ -401,9 +400,11 @@ impl Lower<'_, '_> {
         if width == 8 {
             return byte;
         }
-        let ty = self.int(width);
-        let wide = self.op(Op::UConvert, ty, &[byte]);
-        let each = self.number(width, 0x0101_0101_0101_0101);
+        let (ty, each) = (self.int(width), 0x0101_0101_0101_0101_u64);
+        if let Some(byte) = self.output.builder.integer(byte.word()) {
+            return self.number(width, each.wrapping_mul(byte & 0xff));
+        }
+        let (wide, each) = (self.op(Op::UConvert, ty, &[byte]), self.number(width, each));
         self.op(Op::IMul, ty, &[wide, each])
     }
 

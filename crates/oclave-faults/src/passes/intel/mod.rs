@@ -1,6 +1,7 @@
 //! Passes for faults of Intel's CPU runtime.
 
 pub(crate) mod divergent_phis;
+pub(crate) mod filled_arrays;
 pub(crate) mod generic_atomics;
 pub(crate) mod half_broadcasts;
 pub(crate) mod integer_maximum;

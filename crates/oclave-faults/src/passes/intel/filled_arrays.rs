@@ -1,0 +1,98 @@
+//! Arrays of work-items that begin with one number in all elements.
+//!
+//! Intel's compiler calculates several work-items at once, and keeps the elements of their arrays side by side, unless something uses the
+//! array as a whole. LLVM makes a `memset` of stores of one constant to neighbouring elements. Then each access to the array becomes a gather
+//! or a scatter.
+//!
+//! So a zero that compilers do not know joins what is stored.
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::Fault;
+use crate::passes::built_in_vector::BuiltInVector;
+use crate::passes::opaque_values::{emit, hidden_zero};
+use crate::passes::{Pass, Result, pass};
+use crate::table::{INTEL, fault};
+use oclave_spirv::{
+    BuiltIn, Definitions, Instruction, Module, Op, Rewriter, Type, TypeTable, is_access_chain,
+};
+
+fault! {
+    /// **Q79. Intel's CPU runtime 2026.2.** LLVM makes a `memset` of stores of one constant to neighbouring elements of a private array. Then
+    /// Intel's compiler does not keep the arrays of several work-items side by side. SHA-256 with `[0; 64]` takes 2.5 times as long as with an
+    /// array that begins with any numbers. So a zero that compilers do not know joins the constant.
+    Q79 {
+        affects: [INTEL],
+        seen: Measurements,
+        symptom: "Arrays that begin with one number in all elements are slow.",
+        remedy: "A zero that compilers do not know joins the number (`filled_arrays`).",
+        upstream: [],
+    }
+}
+
+pub(in crate::passes) const PASS: Pass =
+    pass(Fault::Q79, "filled_arrays", |on| hide(on.module, on.target.address_bits));
+
+/// Arrays with fewer such stores stay as they are: their elements become values.
+const LEAST: usize = 16;
+
+/// The module with these zeroes; `None` where it needs none.
+///
+/// # Errors
+/// As [`Rewriter::finish`].
+pub(crate) fn hide(module: &Module, address_bits: u32) -> Result<Option<Module>> {
+    let definitions = Definitions::new(module);
+    let types = TypeTable::new(&definitions);
+    let mut counts: HashMap<(u32, u32), usize> = HashMap::new();
+    for store in module.instructions().filter_map(|i| filled(&definitions, &i)) {
+        *counts.entry(store).or_default() += 1;
+    }
+    counts.retain(|_, count| *count >= LEAST);
+    if counts.is_empty() {
+        return Ok(None);
+    }
+    let mut new = Rewriter::new(&definitions);
+    let group = BuiltInVector::of(&mut new, BuiltIn::WorkgroupId, address_bits);
+    // The numbers of this block that a zero has joined.
+    let mut hidden: BTreeMap<u32, u32> = BTreeMap::new();
+    for instruction in module.instructions() {
+        match instruction.op() {
+            Some(Op::EntryPoint) => {
+                group.copy_entry_point(&mut new, &instruction);
+                continue;
+            }
+            Some(Op::Label) => hidden.clear(),
+            _ => {}
+        }
+        let number = filled(&definitions, &instruction).filter(|store| counts.contains_key(store));
+        let Some((number, ty)) = number.and_then(|(_, number)| Some((number, definitions.type_of(number)?)))
+        else {
+            new.copy(&instruction);
+            continue;
+        };
+        let joined = *hidden.entry(number).or_insert_with(|| {
+            let n = group.load(&mut new, 0);
+            let zero = hidden_zero(&mut new, n, group.width);
+            let is_as_wide = types.ty(ty) == Some(Type::Int { width: group.width });
+            let zero = if is_as_wide { zero } else { emit(&mut new, Op::UConvert, ty, &[zero]) };
+            emit(&mut new, Op::IAdd, ty, &[number, zero])
+        });
+        let mut operands = instruction.operands().to_vec();
+        if let Some(value) = operands.get_mut(1) {
+            *value = joined;
+        }
+        new.push(Op::Store, &operands);
+    }
+    Ok(Some(new.finish()?))
+}
+
+/// The array and the number, where an instruction stores a constant integer to an element of a private array.
+fn filled(definitions: &Definitions<'_>, store: &Instruction<'_>) -> Option<(u32, u32)> {
+    let &[to, number, ..] = store.operands() else { return None };
+    if !store.is(Op::Store) || definitions.int_constant(number).is_none() {
+        return None;
+    }
+    let element = definitions.instruction(to)?;
+    let array = element.operand(0).filter(|_| element.op().is_some_and(is_access_chain))?;
+    definitions.is_private_variable(array).then_some((array, number))
+}
