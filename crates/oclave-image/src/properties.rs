@@ -44,7 +44,7 @@ pub const WITHOUT_FP64: &str = "oclave/without fp64";
 /// the note of a panic ([`VIRTUAL_FAULT`](crate::passes::VIRTUAL_FAULT)), and the places.
 pub const PANICS: &str = "oclave/panics";
 
-/// Set of what launches of kernels in Rust check: kernel → the dimensions of its ranges (a byte), and one byte for each parameter, as
+/// Set of what launches of kernels in Rust check: kernel → bytes. The first is the dimensions of its ranges. Each parameter has one, as
 /// [`SliceKind::to_byte`] makes it.
 pub const SLICES: &str = "oclave/slices";
 

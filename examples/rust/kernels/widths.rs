@@ -15,8 +15,7 @@ fn fold(x: &[u64], by: u64) -> u64 {
 
 static TABLE: [u64; 5] = [2, 3, 5, 7, 11];
 
-/// Fills and copies of memory: small and large ones, of lengths that are known when the kernel is built and that are not, of bytes and of
-/// larger integers.
+/// Fills and copies of memory, of bytes and of larger integers. Some lengths are known when the kernel is built.
 #[kernel]
 pub fn copies(item: Item<1>, numbers: &[u64], mut out: Out<[u64; 4]>) {
     let [i] = item.global_id();

@@ -26,8 +26,8 @@ fault! {
 
 fault! {
     /// **Q58. PoCL 6.0 on CPUs.** A function that stays a call and reads the id of its work-item or group
-    /// ends the process when its kernel is loaded, and so does one that uses a variable in global memory, or calls such a function. Seen in plain OpenCL C:
-    /// `__attribute__((noinline)) uint f(void) { return get_group_id(0); }`. So such functions lose the hint not to be
+    /// ends the process when its kernel is loaded. So does one that uses a variable in global memory, and one that calls such a function.
+    /// Seen in plain OpenCL C: `__attribute__((noinline)) uint f(void) { return get_group_id(0); }`. So such functions lose the hint not to be
     /// inlined.
     Q58 {
         affects: [POCL_CPU_6],
@@ -63,7 +63,7 @@ pub(crate) fn at_functions_with_barriers(module: &Module) -> Result<Option<Modul
 }
 
 /// The module without the opposite hint at each function that uses a built-in variable, such as the id of the work-item, or a variable
-/// in global memory, itself or through what it calls; `None` where none has it.
+/// in global memory. Functions that call these lose it, too. `None` where none has it.
 ///
 /// PoCL 6.0 ends the process where such a function stays a call. Without a hint, it inlines them.
 /// It refuses the hint to inline beside `noinline`, which it gives to the code of kernels.

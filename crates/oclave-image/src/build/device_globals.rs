@@ -20,7 +20,7 @@ use oclave_spirv::{
     Type, TypeTable, Version,
 };
 
-/// Function controls that functions with variables in global memory lose: they read memory that the optimiser did not know
+/// Function controls that functions with variables in global memory lose. They read memory that the optimiser did not know
 /// of. llvm-spirv and the drivers based on it also swap the two: readnone is Pure and readonly is Const.
 const MISLEADING: FunctionControl = FunctionControl::PURE.union(FunctionControl::CONST);
 

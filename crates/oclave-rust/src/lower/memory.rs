@@ -408,8 +408,7 @@ impl Lower<'_, '_> {
         self.op(Op::IMul, ty, &[wide, each])
     }
 
-    /// Writes bytes by the largest integers of an alignment, and the rest one by one. `count` is a value, and its number if
-    /// that is known.
+    /// Writes bytes by the largest integers of an alignment, and the rest one by one. `constant` is `count` where it is known.
     fn write_bytes(
         &mut self,
         to: (ValueId, Storage),

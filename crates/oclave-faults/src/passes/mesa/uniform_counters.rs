@@ -4,7 +4,7 @@
 //! adds 1 to that of the first such work-item alone. To get it, it stores the counters of all of them, and loads one, in each iteration. This
 //! takes longer than all the rest of a short loop.
 //!
-//! So such a counter begins with a zero that depends on the work-item: the sign of the id of the work-item, taken for a signed number of 64 bits.
+//! So such a counter begins with a zero that depends on the work-item: bit 63 of its id.
 
 use std::collections::BTreeMap;
 
@@ -20,8 +20,8 @@ use oclave_spirv::{BuiltIn, Definitions, Module, Op, Rewriter, Type, TypeTable, 
 
 fault! {
     /// **Q78. Mesa's rusticl 26.1.6 on llvmpipe.** Counters of loops that work-items leave at different times go through memory in each
-    /// iteration. From source, a product with a sparse matrix by rows of different lengths takes twice as long if the counter begins with 0
-    /// as if it begins with the place of the row. So such counters begin with a zero that depends on the work-item.
+    /// iteration. Take a product with a sparse matrix whose rows have different lengths. From source, it takes twice as long if the counter
+    /// begins with 0, and not with the place of the row. So such counters begin with a zero that depends on the work-item.
     Q78 {
         affects: [LLVMPIPE],
         seen: Measurements,
