@@ -234,7 +234,7 @@ impl Compiler<'_> {
         // The vectorisers' reductions and odd-width vectors are beyond the translator; drivers
         // vectorise over work-items.
         let mut args = vec!["-fno-vectorize", "-fno-slp-vectorize", "-mllvm", "-vectorize-slp=false"];
-        // As in `pipeline`, where `opt` does not run.
+        // `pipeline` leaves this pass out, too, where `opt` runs its passes.
         args.extend(["-mllvm", "-disable-loop-idiom-all"]);
         if !ir::has_typed_pointers(self.toolchain.clang.version.major) {
             // It makes vectors of one number, which SPIR-V does not have, of single loads.

@@ -97,14 +97,19 @@ fn vector_accesses() -> Module {
     assemble(Version::V1_2, &code)
 }
 
+/// A module for a device with a fault, whose pass alone changes it.
+fn changed(before: &Module, fault: Fault) -> Module {
+    support::assert_valid("the module", before);
+    assert_eq!(legalize(&image(before), &rich()).unwrap(), before.words());
+    let target = DeviceTarget { faults: fault.into(), ..rich() };
+    let after = Module::from_words(legalize(&image(before), &target).unwrap()).unwrap();
+    support::assert_valid("the module, changed", &after);
+    after
+}
+
 #[test]
 fn vectors_are_loaded_and_stored_as_aligned_as_their_elements() {
-    let before = vector_accesses();
-    support::assert_valid("the calls", &before);
-    assert_eq!(legalize(&image(&before), &rich()).unwrap(), before.words());
-    let target = DeviceTarget { faults: Fault::Q77.into(), ..rich() };
-    let after = Module::from_words(legalize(&image(&before), &target).unwrap()).unwrap();
-    support::assert_valid("the accesses", &after);
+    let after = changed(&vector_accesses(), Fault::Q77);
     assert!(!after.instructions().any(|i| i.is(Op::ExtInst)));
     let definitions = Definitions::new(&after);
     // What follows the address and the value.
@@ -173,12 +178,7 @@ fn counters() -> Module {
 
 #[test]
 fn counters_of_loops_that_work_items_leave_apart_depend_on_the_work_item() {
-    let before = counters();
-    support::assert_valid("the loops", &before);
-    assert_eq!(legalize(&image(&before), &rich()).unwrap(), before.words());
-    let target = DeviceTarget { faults: Fault::Q78.into(), ..rich() };
-    let after = Module::from_words(legalize(&image(&before), &target).unwrap()).unwrap();
-    support::assert_valid("the loops, changed", &after);
+    let after = changed(&counters(), Fault::Q78);
     let definitions = Definitions::new(&after);
     let phis: Vec<Vec<u32>> =
         after.instructions().filter(|i| i.is(Op::Phi)).map(|i| i.operands().to_vec()).collect();
@@ -224,16 +224,9 @@ fn filled(elements: u32) -> Module {
 
 #[test]
 fn numbers_that_fill_arrays_are_hidden() {
-    let target = DeviceTarget { faults: Fault::Q79.into(), ..rich() };
-    let after = |elements| {
-        let before = filled(elements);
-        support::assert_valid("the stores", &before);
-        (legalize(&image(&before), &target).unwrap(), before)
-    };
-    let (few, before) = after(15);
-    assert_eq!(few, before.words());
-    let module = Module::from_words(after(16).0).unwrap();
-    support::assert_valid("the stores, changed", &module);
+    let few = filled(15);
+    assert_eq!(changed(&few, Fault::Q79).words(), few.words());
+    let module = changed(&filled(16), Fault::Q79);
     let definitions = Definitions::new(&module);
     let stores: Vec<u32> =
         module.instructions().filter(|i| i.is(Op::Store)).map(|i| i.operand(1).unwrap()).collect();

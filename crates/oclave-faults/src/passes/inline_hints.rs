@@ -9,7 +9,7 @@ use crate::table::{LLVMPIPE, POCL_CPU_6, fault};
 use oclave_spirv::analysis::control_flow::Flow;
 use oclave_spirv::analysis::references::References;
 use oclave_spirv::analysis::uniformity::Uniformity;
-use oclave_spirv::{Definitions, FunctionControl, Instruction, Module, Op, Rewriter, StorageClass};
+use oclave_spirv::{Definitions, FunctionControl, Module, Op, Rewriter, StorageClass};
 
 fault! {
     /// **Q21. Mesa's rusticl 26.1.6 on llvmpipe.** Larger functions are not inlined. A barrier in
@@ -25,8 +25,8 @@ fault! {
 }
 
 fault! {
-    /// **Q58. PoCL 6.0 on CPUs.** A function that stays a call and reads the id of its work-item or group
-    /// ends the process when its kernel is loaded. So does one that uses a variable in global memory, and one that calls such a function.
+    /// **Q58. PoCL 6.0 on CPUs.** The process ends when a kernel is loaded that calls certain functions, if they stay calls. They read
+    /// the id of the work-item or group, use a variable in global memory, or call such functions.
     /// Seen in plain OpenCL C: `__attribute__((noinline)) uint f(void) { return get_group_id(0); }`. So such functions lose the hint not to be
     /// inlined.
     Q58 {
@@ -62,8 +62,8 @@ pub(crate) fn at_functions_with_barriers(module: &Module) -> Result<Option<Modul
     with_controls(&definitions, is_wanted, hinted)
 }
 
-/// The module without the opposite hint at each function that uses a built-in variable, such as the id of the work-item, or a variable
-/// in global memory. Functions that call these lose it, too. `None` where none has it.
+/// The module without the opposite hint at each function that uses a built-in variable or one in global memory. Functions that call
+/// these lose it, too. `None` where none has it.
 ///
 /// PoCL 6.0 ends the process where such a function stays a call. Without a hint, it inlines them.
 /// It refuses the hint to inline beside `noinline`, which it gives to the code of kernels.
@@ -72,14 +72,10 @@ pub(crate) fn at_functions_with_barriers(module: &Module) -> Result<Option<Modul
 /// As [`Rewriter::finish`].
 pub(crate) fn at_functions_with_variables(module: &Module) -> Result<Option<Module>> {
     let definitions = Definitions::new(module);
-    let global =
-        |i: &Instruction<'_>| i.is(Op::Variable) && i.operand(0) == Some(StorageClass::CrossWorkgroup as u32);
-    let outside = module.instructions().take_while(|i| !i.is(Op::Function));
-    let globals = outside.filter(global).filter_map(|i| i.result_id());
-    let variables = module.built_ins().map(|(id, _)| id).chain(globals).collect();
-    let users = References::new(&definitions).users(&variables);
-    let kernels: BTreeSet<u32> =
-        module.instructions().filter(|i| i.is(Op::EntryPoint)).filter_map(|i| i.operand(1)).collect();
+    let references = References::new(&definitions);
+    let built_ins = module.built_ins().map(|(id, _)| id);
+    let users = references.users(&built_ins.chain(module.variables(StorageClass::CrossWorkgroup)).collect());
+    let kernels: BTreeSet<u32> = references.entry_points().iter().map(|entry| entry.function).collect();
     let is_wanted = |id| users.contains(&id) && !kernels.contains(&id);
     with_controls(&definitions, is_wanted, without_dont_inline)
 }

@@ -27,6 +27,16 @@ pub(crate) fn hidden_zero(new: &mut Rewriter<'_>, n: u32, width: u32) -> u32 {
     emit(new, Op::BitwiseAnd, ty, &[both, one])
 }
 
+/// Writes a number of some width as one of the integer type `ty`.
+pub(crate) fn converted(
+    new: &mut Rewriter<'_>,
+    types: &TypeTable<'_>,
+    (number, width): (u32, u32),
+    ty: u32,
+) -> u32 {
+    if types.ty(ty) == Some(Type::Int { width }) { number } else { emit(new, Op::UConvert, ty, &[number]) }
+}
+
 /// Writes `never ? 0 : value`, or `never ? 1 : 0`; of a vector, in its first lane.
 pub(crate) fn select(
     new: &mut Rewriter<'_>,

@@ -21,7 +21,7 @@ use oclave_spirv::{
 };
 
 /// Function controls that functions with variables in global memory lose. They read memory that the optimiser did not know
-/// of. llvm-spirv and the drivers based on it also swap the two: readnone is Pure and readonly is Const.
+/// of. llvm-spirv and the drivers based on it also swap the two. They take readnone for Pure, and readonly for Const.
 const MISLEADING: FunctionControl = FunctionControl::PURE.union(FunctionControl::CONST);
 
 /// `MemoryAccess` bit that says that an alignment follows.
@@ -44,7 +44,7 @@ pub(crate) fn rewrite(
         globals.iter().filter(|g| !g.info.device_image_scope).map(|g| g.variable).collect();
     let localized: BTreeSet<u32> =
         globals.iter().filter(|g| !g.info.device_image_scope || g.in_class).map(|g| g.variable).collect();
-    let variables: BTreeSet<u32> = module_variables(references.module()).collect();
+    let variables: BTreeSet<u32> = references.module().variables(StorageClass::CrossWorkgroup).collect();
     let mut rewrite = Rewrite {
         references,
         types,
@@ -60,14 +60,6 @@ pub(crate) fn rewrite(
     }
     rewrite.decorate(globals);
     Ok(rewrite.new.finish()?)
-}
-
-/// The variables in global memory.
-fn module_variables(module: &Module) -> impl Iterator<Item = u32> {
-    module.instructions().take_while(|i| !i.is(Op::Function)).filter_map(|instruction| {
-        let global = instruction.operand(0) == Some(StorageClass::CrossWorkgroup as u32);
-        instruction.result_id().filter(|_| instruction.is(Op::Variable) && global)
-    })
 }
 
 struct Rewrite<'a, 'm> {

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use oclave_spirv::transform::dimensions::of_others;
 use oclave_spirv::{BuiltIn, Capability, Op, ValueId};
 
 use super::function::{Lower, Lowering, Refusal};
@@ -456,7 +457,7 @@ impl Lower<'_, '_> {
         arguments: &[Typed],
     ) -> Lowering<()> {
         let value = match what {
-            Index::Vector(built_in, outside) => {
+            Index::Vector(built_in) => {
                 let axis = match arguments.first() {
                     Some((_, Operand::Constant(Constant::Int(axis)))) => u32::try_from(*axis).ok(),
                     Some((_, Operand::Constant(Constant::Zero))) => Some(0),
@@ -464,7 +465,7 @@ impl Lower<'_, '_> {
                 };
                 match axis {
                     Some(axis @ 0..=2) => self.built_in_part(built_in, axis),
-                    Some(_) => self.number(64, outside),
+                    Some(_) => self.number(64, of_others(built_in).unwrap_or(0)),
                     None => return Err("an id of a dimension that is calculated".into()),
                 }
             }
@@ -511,8 +512,8 @@ fn no_class(name: &str) -> Refusal {
 /// A function of the index space.
 #[derive(Debug, Clone, Copy)]
 enum Index {
-    /// A part of a vector, and what other dimensions have.
-    Vector(BuiltIn, u64),
+    /// A part of a vector.
+    Vector(BuiltIn),
     /// 64 bits.
     Scalar(BuiltIn),
     /// 32 bits, of sub-groups.
@@ -522,13 +523,13 @@ enum Index {
 /// The functions of `oclave-kernel`.
 fn own_index(name: &str) -> Option<Index> {
     Some(match name {
-        "global_id" => Index::Vector(BuiltIn::GlobalInvocationId, 0),
-        "global_size" => Index::Vector(BuiltIn::GlobalSize, 1),
-        "global_offset" => Index::Vector(BuiltIn::GlobalOffset, 0),
-        "local_id" => Index::Vector(BuiltIn::LocalInvocationId, 0),
-        "local_size" => Index::Vector(BuiltIn::WorkgroupSize, 1),
-        "group_id" => Index::Vector(BuiltIn::WorkgroupId, 0),
-        "group_count" => Index::Vector(BuiltIn::NumWorkgroups, 1),
+        "global_id" => Index::Vector(BuiltIn::GlobalInvocationId),
+        "global_size" => Index::Vector(BuiltIn::GlobalSize),
+        "global_offset" => Index::Vector(BuiltIn::GlobalOffset),
+        "local_id" => Index::Vector(BuiltIn::LocalInvocationId),
+        "local_size" => Index::Vector(BuiltIn::WorkgroupSize),
+        "group_id" => Index::Vector(BuiltIn::WorkgroupId),
+        "group_count" => Index::Vector(BuiltIn::NumWorkgroups),
         "global_linear_id" => Index::Scalar(BuiltIn::GlobalLinearId),
         "local_linear_id" => Index::Scalar(BuiltIn::LocalInvocationIndex),
         "sub_group_size" => Index::Word(BuiltIn::SubgroupSize),

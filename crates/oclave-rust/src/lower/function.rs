@@ -97,7 +97,7 @@ pub(super) struct Lower<'a, 'p> {
     /// A pointer to bytes → the same pointer as it was before the cast.
     typed: BTreeMap<ValueId, (ValueId, TypeId)>,
     /// Pointers to elements of arrays in variables → the variable, and the number of the element.
-    of_arrays: BTreeMap<ValueId, (ValueId, ValueId)>,
+    elements: BTreeMap<ValueId, (ValueId, ValueId)>,
     /// Constants that were copied to the stack.
     copies: BTreeMap<Symbol, ValueId>,
     /// Pointers that were calculated from others, by constant offsets.
@@ -132,7 +132,7 @@ impl<'a, 'p> Lower<'a, 'p> {
             exits: BTreeMap::new(),
             pending: Vec::new(),
             typed: BTreeMap::new(),
-            of_arrays: BTreeMap::new(),
+            elements: BTreeMap::new(),
             copies: BTreeMap::new(),
             addresses: BTreeMap::new(),
             note: None,
@@ -1237,6 +1237,7 @@ impl<'a, 'p> Lower<'a, 'p> {
         self.op(chain, ty, &[pointer, bytes])
     }
 
+    /// A pointer to bytes to an integer or float that lies some elements behind a typed pointer.
     fn typed_element(
         &mut self,
         typed: ValueId,
@@ -1246,12 +1247,12 @@ impl<'a, 'p> Lower<'a, 'p> {
         chain: Op,
     ) -> ValueId {
         let to = self.output.builder.pointer_type(class(storage), pointee);
-        let element = match self.of_arrays.get(&typed).copied() {
+        let element = match self.elements.get(&typed).copied() {
             Some((array, before)) => {
                 let (ulong, zero) = (self.int(64), self.number(64, 0));
                 let index = if before == zero { index } else { self.op(Op::IAdd, ulong, &[before, index]) };
                 let element = self.op(chain, to, &[array, zero, index]);
-                self.of_arrays.insert(element, (array, index));
+                self.elements.insert(element, (array, index));
                 element
             }
             None => self.op(chain, to, &[typed, index]),
@@ -1265,7 +1266,7 @@ impl<'a, 'p> Lower<'a, 'p> {
         let zero = self.number(64, 0);
         let to = self.output.builder.pointer_type(class(Storage::Function), element);
         let first = self.op(Op::InBoundsPtrAccessChain, to, &[array, zero, zero]);
-        self.of_arrays.insert(first, (array, zero));
+        self.elements.insert(first, (array, zero));
         self.untyped(first, Storage::Function, element)
     }
 

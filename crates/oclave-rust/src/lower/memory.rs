@@ -1,5 +1,7 @@
 //! Memory: variables on the stack, loads, stores, atomics, copies.
 
+use std::collections::BTreeMap;
+
 use oclave_spirv::{Capability, Op, ValueId};
 
 use super::function::{Lower, Lowering, Refusal};
@@ -383,11 +385,12 @@ impl Lower<'_, '_> {
             .filter(|bytes| bytes.div_ceil(align.min(8)) <= SMALL_FILL)
             .map(|bytes| pieces(bytes, align));
         if let Some(parts) = parts {
-            let value = |lower: &mut Self, part: &Leaf| match part.scalar {
-                Scalar::Int(width) => lower.repeated(byte, width),
+            let mut wide: BTreeMap<u32, ValueId> = BTreeMap::new();
+            let mut value = |part: &Leaf| match part.scalar {
+                Scalar::Int(width) => *wide.entry(width).or_insert_with(|| self.repeated(byte, width)),
                 _ => byte,
             };
-            let values: Vec<ValueId> = parts.iter().map(|part| value(self, part)).collect();
+            let values: Vec<ValueId> = parts.iter().map(&mut value).collect();
             return self.store_leaves(to, storage, &parts, &values, Storage::Global, align);
         }
         let count = self.scalar(&count.0, &count.1)?;
@@ -459,10 +462,11 @@ impl Lower<'_, '_> {
             _ => None,
         };
         let to = self.cast_pointer(to, to_storage, element);
-        // What is written, or where it is read from.
         let from = match from {
-            Origin::Memory((from, storage), _) => Ok((self.cast_pointer(from, storage, element), storage)),
-            Origin::Byte(byte) => Err(self.repeated(byte, step as u32 * 8)),
+            Origin::Memory((from, storage), may_overlap) => {
+                Origin::Memory((self.cast_pointer(from, storage, element), storage), may_overlap)
+            }
+            Origin::Byte(byte) => Origin::Byte(self.repeated(byte, step as u32 * 8)),
         };
         let index = self.variable(ulong, None);
         self.effect(Op::Store, &[index.word(), zero.word(), ALIGNED, 8]);
@@ -485,11 +489,11 @@ impl Lower<'_, '_> {
         };
         let target = at_place(to, to_storage);
         let value = match from {
-            Ok((from, storage)) => {
+            Origin::Memory((from, storage), _) => {
                 let source = at_place(from, storage);
                 self.op_words(Op::Load, element, vec![source.word(), ALIGNED, step as u32])
             }
-            Err(value) => value,
+            Origin::Byte(value) => value,
         };
         self.effect(Op::Store, &[target.word(), value.word(), ALIGNED, step as u32]);
         let next = self.op(Op::IAdd, ulong, &[at, one]);
@@ -553,8 +557,9 @@ impl Lower<'_, '_> {
 /// What memory is filled with.
 #[derive(Debug, Clone, Copy)]
 enum Origin {
-    /// The bytes behind a pointer, and whether they may overlap.
+    /// What a pointer refers to, and whether it may overlap the target.
     Memory((ValueId, Storage), bool),
+    /// One byte in all places.
     Byte(ValueId),
 }
 

@@ -26,18 +26,24 @@ pub fn complete(module: &Module) -> Result<Option<Module>> {
         Type::Int { width, .. } => Some(width),
         _ => None,
     };
-    // What other dimensions have, the number of the dimension, and the widths of both.
-    let found = |i: &Instruction<'_>| {
+    let part = |i: &Instruction<'_>| {
         let &[vector, dimension] = i.operands() else { return None };
         let load = definitions.instruction(vector).filter(|load| is_part(i) && load.is(Op::Load))?;
-        let other = others.get(&load.operand(0)?)?;
-        Some((*other, dimension, width(i.result_id()?)?, width(dimension)?))
+        let (ty, result) = (i.result_type()?, i.result_id()?);
+        Some(Part {
+            ty,
+            result,
+            vector,
+            dimension,
+            other: *others.get(&load.operand(0)?)?,
+            widths: [width(result)?, width(dimension)?],
+        })
     };
     let mut new = Rewriter::new(&definitions);
     let mut has_changed = false;
     for instruction in module.instructions() {
-        let (Some((other, dimension, bits, dimension_bits)), Some(ty), Some(result)) =
-            (found(&instruction), instruction.result_type(), instruction.result_id())
+        let Some(Part { ty, result, vector, dimension, other, widths: [bits, dimension_bits] }) =
+            part(&instruction)
         else {
             new.copy(&instruction);
             continue;
@@ -46,7 +52,6 @@ pub fn complete(module: &Module) -> Result<Option<Module>> {
         let (bool, three) = (new.bool_type(), new.int_constant(dimension_bits, 3));
         let other = new.int_constant(bits, other);
         let [exists, part] = [(); 2].map(|()| new.fresh_id());
-        let vector = instruction.operand(0).unwrap_or_default();
         new.push(Op::ULessThan, &[bool, exists, dimension, three]);
         new.push(Op::VectorExtractDynamic, &[ty, part, vector, dimension]);
         new.push(Op::Select, &[ty, result, exists, part, other]);
@@ -54,8 +59,20 @@ pub fn complete(module: &Module) -> Result<Option<Module>> {
     if has_changed { new.finish().map(Some) } else { Ok(None) }
 }
 
-/// What a built-in vector has in other dimensions than its own.
-fn of_others(what: BuiltIn) -> Option<u64> {
+/// The part of a built-in vector for a dimension that is calculated.
+struct Part {
+    ty: u32,
+    result: u32,
+    vector: u32,
+    dimension: u32,
+    /// What dimensions that do not exist have.
+    other: u64,
+    /// Of the result and of the dimension's number.
+    widths: [u32; 2],
+}
+
+/// What a built-in vector of OpenCL has in dimensions that do not exist; `None` for other values.
+pub fn of_others(what: BuiltIn) -> Option<u64> {
     match what {
         BuiltIn::GlobalInvocationId
         | BuiltIn::LocalInvocationId

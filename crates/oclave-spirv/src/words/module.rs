@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use ::spirv::{Decoration, Op};
+use ::spirv::{Decoration, Op, StorageClass};
 
 use super::instruction::Instruction;
 use crate::{Error, Result};
@@ -194,6 +194,13 @@ impl Module {
             .take_while(|i| !i.is(Op::Function))
             .filter(|i| i.is(Op::Name))
             .filter_map(|i| Some((i.operand(0)?, i.string(1)?.into_owned())))
+    }
+
+    /// The module's variables of a storage class. Those of functions are not among them.
+    pub fn variables(&self, class: StorageClass) -> impl Iterator<Item = u32> {
+        let outside = self.instructions().take_while(|i| !i.is(Op::Function));
+        let found = outside.filter(move |i| i.is(Op::Variable) && i.operand(0) == Some(class as u32));
+        found.filter_map(|i| i.result_id())
     }
 
     /// The ids that are decorated as built-in, each with the number of its built-in.

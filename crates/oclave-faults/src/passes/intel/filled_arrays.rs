@@ -4,28 +4,26 @@
 //! array as a whole. LLVM makes a `memset` of stores of one constant to neighbouring elements. Then each access to the array becomes a gather
 //! or a scatter.
 //!
-//! So a zero that compilers do not know joins what is stored.
+//! So this pass adds a zero that compilers do not know to the constant.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use crate::Fault;
 use crate::passes::built_in_vector::BuiltInVector;
-use crate::passes::opaque_values::{emit, hidden_zero};
+use crate::passes::opaque_values::{converted, emit, hidden_zero};
 use crate::passes::{Pass, Result, pass};
 use crate::table::{INTEL, fault};
-use oclave_spirv::{
-    BuiltIn, Definitions, Instruction, Module, Op, Rewriter, Type, TypeTable, is_access_chain,
-};
+use oclave_spirv::{BuiltIn, Definitions, Instruction, Module, Op, Rewriter, TypeTable, is_access_chain};
 
 fault! {
     /// **Q79. Intel's CPU runtime 2026.2.** LLVM makes a `memset` of stores of one constant to neighbouring elements of a private array. Then
     /// Intel's compiler does not keep the arrays of several work-items side by side. SHA-256 with `[0; 64]` takes 2.5 times as long as with an
-    /// array that begins with any numbers. So a zero that compilers do not know joins the constant.
+    /// array that begins with any numbers. So this pass adds a zero that compilers do not know to the constant.
     Q79 {
         affects: [INTEL],
         seen: Measurements,
         symptom: "Arrays that begin with one number in all elements are slow.",
-        remedy: "A zero that compilers do not know joins the number (`filled_arrays`).",
+        remedy: "A zero that compilers do not know is added to the number (`filled_arrays`).",
         upstream: [],
     }
 }
@@ -53,8 +51,8 @@ pub(crate) fn hide(module: &Module, address_bits: u32) -> Result<Option<Module>>
     }
     let mut new = Rewriter::new(&definitions);
     let group = BuiltInVector::of(&mut new, BuiltIn::WorkgroupId, address_bits);
-    // The numbers of this block that a zero has joined.
-    let mut hidden: BTreeMap<u32, u32> = BTreeMap::new();
+    // Numbers of this block, and their sums with the zero.
+    let mut hidden: HashMap<u32, u32> = HashMap::new();
     for instruction in module.instructions() {
         match instruction.op() {
             Some(Op::EntryPoint) => {
@@ -70,16 +68,15 @@ pub(crate) fn hide(module: &Module, address_bits: u32) -> Result<Option<Module>>
             new.copy(&instruction);
             continue;
         };
-        let joined = *hidden.entry(number).or_insert_with(|| {
+        let sum = *hidden.entry(number).or_insert_with(|| {
             let n = group.load(&mut new, 0);
             let zero = hidden_zero(&mut new, n, group.width);
-            let is_as_wide = types.ty(ty) == Some(Type::Int { width: group.width });
-            let zero = if is_as_wide { zero } else { emit(&mut new, Op::UConvert, ty, &[zero]) };
+            let zero = converted(&mut new, &types, (zero, group.width), ty);
             emit(&mut new, Op::IAdd, ty, &[number, zero])
         });
         let mut operands = instruction.operands().to_vec();
         if let Some(value) = operands.get_mut(1) {
-            *value = joined;
+            *value = sum;
         }
         new.push(Op::Store, &operands);
     }

@@ -56,11 +56,11 @@ pub(crate) fn spread(module: &Module, address_bits: u32) -> Result<Option<Module
     let flows = Flow::of_functions(module);
     let uniformity = Uniformity::new(&definitions, &flows);
     let types = TypeTable::new(&definitions);
-    let code = Code::new(&definitions);
+    let code = instructions_by_block(module);
     let values = Values { definitions: &definitions, types: &types, differ: made_of_ids(&definitions) };
     let mut found: BTreeMap<usize, u32> = BTreeMap::new();
     for flow in &flows {
-        let Some(blocks) = code.blocks.get(&flow.function) else { continue };
+        let Some(blocks) = code.get(&flow.function) else { continue };
         let weights = blocks.iter().map(|block| block.iter().filter(|i| values.counts(i)).count()).collect();
         let is_kernel = uniformity.kernels().contains(&flow.function);
         let search = Search { flow, weights, is_kernel };
@@ -99,28 +99,22 @@ fn differing(new: &mut Rewriter<'_>, local: &BuiltInVector, address: u32) -> Opt
     Some(emit(new, Op::Select, ty, &[never, null, address]))
 }
 
-/// The instructions of functions, by block.
-struct Code<'m> {
-    blocks: HashMap<u32, Vec<Vec<Instruction<'m>>>>,
-}
-
-impl<'m> Code<'m> {
-    fn new(definitions: &Definitions<'m>) -> Self {
-        let mut blocks: HashMap<u32, Vec<Vec<Instruction<'m>>>> = HashMap::new();
-        let mut function = 0;
-        for instruction in definitions.module().instructions() {
-            match instruction.op() {
-                Some(Op::Function) => function = instruction.result_id().unwrap_or(0),
-                Some(Op::Label) => blocks.entry(function).or_default().push(Vec::new()),
-                Some(_) => {
-                    let block = blocks.get_mut(&function).and_then(|blocks| blocks.last_mut());
-                    block.into_iter().for_each(|block| block.push(instruction));
-                }
-                None => {}
+/// The instructions of each function, by block.
+fn instructions_by_block<'m>(module: &'m Module) -> HashMap<u32, Vec<Vec<Instruction<'m>>>> {
+    let mut blocks: HashMap<u32, Vec<Vec<Instruction<'m>>>> = HashMap::new();
+    let mut function = 0;
+    for instruction in module.instructions() {
+        match instruction.op() {
+            Some(Op::Function) => function = instruction.result_id().unwrap_or(0),
+            Some(Op::Label) => blocks.entry(function).or_default().push(Vec::new()),
+            Some(_) => {
+                let block = blocks.get_mut(&function).and_then(|blocks| blocks.last_mut());
+                block.into_iter().for_each(|block| block.push(instruction));
             }
+            None => {}
         }
-        Self { blocks }
     }
+    blocks
 }
 
 struct Values<'a, 'm> {

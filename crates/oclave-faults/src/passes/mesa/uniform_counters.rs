@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use crate::Fault;
 use crate::passes::built_in_vector::BuiltInVector;
-use crate::passes::opaque_values::{copy_phi, emit};
+use crate::passes::opaque_values::{converted, copy_phi, emit};
 use crate::passes::{Pass, Result, pass};
 use crate::table::{LLVMPIPE, fault};
 use oclave_spirv::analysis::control_flow::{Flow, Loop};
@@ -37,11 +37,11 @@ pub(in crate::passes) const PASS: Pass =
 /// A counter.
 #[derive(Clone, Copy)]
 struct Counter {
-    /// Its type, and the width of that.
     ty: u32,
-    width: u32,
     /// What it begins with.
     start: u32,
+    /// What it begins with afterwards.
+    new_start: u32,
     /// Where the loop is entered from.
     from: u32,
 }
@@ -52,20 +52,20 @@ struct Counter {
 /// As [`Rewriter::finish`].
 pub(crate) fn vary(module: &Module, address_bits: u32) -> Result<Option<Module>> {
     let definitions = Definitions::new(module);
-    let counters = counters(&definitions);
+    let types = TypeTable::new(&definitions);
+    let mut counters = counters(&definitions, &types);
     // The largest id of 32 bits may have a sign.
     if counters.is_empty() || address_bits != 64 {
         return Ok(None);
     }
     let mut new = Rewriter::new(&definitions);
     let item = BuiltInVector::of(&mut new, BuiltIn::GlobalInvocationId, address_bits);
-    // Label of the block → what stands at its end.
-    let mut by_block: BTreeMap<u32, Vec<(u32, Counter)>> = BTreeMap::new();
-    for (phi, counter) in &counters {
-        by_block.entry(counter.from).or_default().push((*phi, *counter));
+    // A loop may stand before the block that it is entered from.
+    counters.values_mut().for_each(|counter| counter.new_start = new.fresh_id());
+    let mut by_block: BTreeMap<u32, Vec<Counter>> = BTreeMap::new();
+    for counter in counters.values() {
+        by_block.entry(counter.from).or_default().push(*counter);
     }
-    // They are named here, since phis may stand before the blocks that their values come from.
-    let starts: BTreeMap<u32, u32> = counters.keys().map(|phi| (*phi, new.fresh_id())).collect();
     let mut label = 0;
     for instruction in module.instructions() {
         match instruction.op() {
@@ -75,9 +75,10 @@ pub(crate) fn vary(module: &Module, address_bits: u32) -> Result<Option<Module>>
             }
             Some(Op::Label) => label = instruction.result_id().unwrap_or(0),
             Some(Op::Phi) => {
-                let phi = instruction.result_id().and_then(|id| Some((counters.get(&id)?, starts.get(&id)?)));
-                if let Some((counter, start)) = phi {
-                    copy_phi(&mut new, &instruction, |from| (from == counter.from).then_some(*start));
+                if let Some(counter) = instruction.result_id().and_then(|id| counters.get(&id)) {
+                    copy_phi(&mut new, &instruction, |from| {
+                        (from == counter.from).then_some(counter.new_start)
+                    });
                     continue;
                 }
             }
@@ -86,14 +87,9 @@ pub(crate) fn vary(module: &Module, address_bits: u32) -> Result<Option<Module>>
                     let id = item.load(&mut new, 0);
                     let (ulong, bits) = (new.int_type(64), new.int_constant(64, 63));
                     let zero = emit(&mut new, Op::ShiftRightLogical, ulong, &[id, bits]);
-                    for (phi, counter) in all {
-                        let zero = if counter.width == 64 {
-                            zero
-                        } else {
-                            emit(&mut new, Op::UConvert, counter.ty, &[zero])
-                        };
-                        let start = starts.get(&phi).copied().unwrap_or_default();
-                        new.push(Op::IAdd, &[counter.ty, start, counter.start, zero]);
+                    for counter in all {
+                        let zero = converted(&mut new, &types, (zero, 64), counter.ty);
+                        new.push(Op::IAdd, &[counter.ty, counter.new_start, counter.start, zero]);
                     }
                 }
             }
@@ -105,13 +101,13 @@ pub(crate) fn vary(module: &Module, address_bits: u32) -> Result<Option<Module>>
 }
 
 /// The counters of loops with an exit that depends on the id of the work-item.
-fn counters(definitions: &Definitions<'_>) -> BTreeMap<u32, Counter> {
+fn counters(definitions: &Definitions<'_>, types: &TypeTable<'_>) -> BTreeMap<u32, Counter> {
     let flows = Flow::of_functions(definitions.module());
     let mut found = BTreeMap::new();
     if flows.iter().all(|flow| flow.loops.is_empty()) {
         return found;
     }
-    let (types, differ) = (TypeTable::new(definitions), made_of_ids(definitions));
+    let differ = made_of_ids(definitions);
     let uniformity = Uniformity::new(definitions, &flows);
     for flow in &flows {
         let is_left_apart = |of: &Loop| {
@@ -124,9 +120,9 @@ fn counters(definitions: &Definitions<'_>) -> BTreeMap<u32, Counter> {
             for phi in flow.phis.iter().filter(|(_, at)| **at == of.header).map(|(phi, _)| *phi) {
                 let counter = start(definitions, phi, from.label).and_then(|(start, step)| {
                     let ty = definitions.type_of(phi)?;
-                    let Some(Type::Int { width }) = types.ty(ty) else { return None };
-                    let is_counter = uniformity.is_uniform(flow, vec![start, step]);
-                    is_counter.then_some(Counter { ty, width, start, from: from.label })
+                    let is_counter = matches!(types.ty(ty), Some(Type::Int { .. }))
+                        && uniformity.is_uniform(flow, vec![start, step]);
+                    is_counter.then_some(Counter { ty, start, new_start: start, from: from.label })
                 });
                 found.extend(counter.map(|counter| (phi, counter)));
             }

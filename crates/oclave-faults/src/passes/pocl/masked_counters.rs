@@ -19,13 +19,11 @@ use std::collections::{HashMap, HashSet};
 
 use crate::Fault;
 use crate::passes::built_in_vector::BuiltInVector;
-use crate::passes::opaque_values::{emit, hidden_zero, write_for_values};
+use crate::passes::opaque_values::{converted, hidden_zero, write_for_values};
 use crate::passes::{Pass, Result, pass};
 use crate::table::{POCL_CPU_7, fault};
 use oclave_spirv::analysis::control_flow::{Block, Flow};
-use oclave_spirv::{
-    BuiltIn, Definitions, Instruction, Module, Op, Rewriter, Type, TypeTable, is_access_chain,
-};
+use oclave_spirv::{BuiltIn, Definitions, Instruction, Module, Op, Rewriter, TypeTable, is_access_chain};
 
 fault! {
     /// **Q45. PoCL 7.1 (LLVM 21) on CPUs.** LLVM's vectoriser has to test that a counter with a mask
@@ -95,8 +93,7 @@ pub(crate) fn hide(module: &Module, address_bits: u32) -> Result<Option<Module>>
         hidden_zero(new, n, group.width)
     };
     let join = |new: &mut Rewriter<'_>, zero: u32, [masked, ty, result]: [u32; 3]| {
-        let is_as_wide = matches!(types.ty(ty), Some(Type::Int { width }) if width == group.width);
-        let zero = if is_as_wide { zero } else { emit(new, Op::UConvert, ty, &[zero]) };
+        let zero = converted(new, &types, (zero, group.width), ty);
         new.push(Op::BitwiseOr, &[ty, result, masked, zero]);
     };
     write_for_values(new, &group, &counters, begin, join).map(Some)
