@@ -99,3 +99,18 @@ kernel void inside(global uint *out, global const uint *in, uint a)
     }
     out[id] = r + rounds;
 }
+
+/// A barrier inside conditions that all work-items of a group agree on.
+#define INTO_TOGETHER(n) if (a >= (n)) { r = r * 3 + in[(n) % 64]; out[id] = r;
+#define OUT_AGAIN(n) }
+kernel void around_barrier(global uint *out, global const uint *in, uint a)
+{
+    local uint all[8];
+    size_t id = get_global_id(0), me = get_local_id(0);
+    uint r = (uint)id;
+    DEEP(INTO_TOGETHER)
+    all[me] = r;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    out[id] = all[7 - me];
+    DEEP(OUT_AGAIN)
+}

@@ -6,8 +6,8 @@ use std::ffi::CStr;
 use std::sync::Arc;
 use std::time::Instant;
 
-use oclave_image::passes;
 use oclave_image::passes::interpreter::{INTERPRETER_SEQ, INTERPRETER_WI};
+use oclave_image::passes::{self, Legal, UnsupportedKernel};
 use oclave_image::{Aspects, ImageError};
 
 use super::ahead;
@@ -19,9 +19,9 @@ use super::ptx;
 use super::ready::BuiltProgram;
 use super::spec::SpecValue;
 use crate::MakeError as _;
-use crate::driver::DeviceGlobalAccess;
 use crate::driver::context::Context;
 use crate::driver::program::Program;
+use crate::driver::{Device, DeviceGlobalAccess};
 use crate::image::LoadedImage;
 use crate::{Error, ErrorKind, Result, trace};
 
@@ -47,21 +47,31 @@ impl Builder<'_> {
         specs: &[SpecValue],
     ) -> Result<Arc<BuiltProgram>> {
         trace::build(image.name(), device.device().name(), || {
-            let program = self.built(image, device, specs)?;
+            let (program, unsupported) = self.built(image, device, specs)?;
             let attached = attach::attach(self, &program, image, device)?;
-            Ok(Arc::new(BuiltProgram::new(image, program, attached)))
+            Ok(Arc::new(BuiltProgram::new(image, program, unsupported, attached)))
         })
     }
 
     /// The binary of an image for a device.
     pub(super) fn binary(&self, image: &LoadedImage, device: &DeviceState) -> Result<Vec<u8>> {
-        self.built(image, device, &[])?.binary()
+        let (program, unsupported) = self.built(image, device, &[])?;
+        match unsupported.into_iter().next() {
+            Some(kernel) => Err(refused(kernel.reason, device.device())),
+            None => program.binary(),
+        }
     }
 
-    fn built(&self, image: &LoadedImage, device: &DeviceState, specs: &[SpecValue]) -> Result<Arc<Program>> {
+    /// The program of an image, and the kernels that it lacks.
+    fn built(
+        &self,
+        image: &LoadedImage,
+        device: &DeviceState,
+        specs: &[SpecValue],
+    ) -> Result<(Arc<Program>, Vec<UnsupportedKernel>)> {
         if let Some(binary) = ahead::binary_of(image, device).filter(|_| specs.is_empty()) {
             match self.program_of_binary(device, binary) {
-                Ok(program) => return Ok(Arc::new(program)),
+                Ok(program) => return Ok((Arc::new(program), Vec::new())),
                 Err(error) => {
                     log::warn!("the driver refuses the binary in image `{}`: {error:#}", image.name())
                 }
@@ -71,24 +81,24 @@ impl Builder<'_> {
             && let Some(text) = ptx::held(image, target).filter(|_| specs.is_empty())
         {
             match self.program_of_ptx(device, text) {
-                Ok(program) => return Ok(Arc::new(program)),
+                Ok(program) => return Ok((Arc::new(program), Vec::new())),
                 Err(error) => log::warn!("the driver refuses the PTX in image `{}`: {error:#}", image.name()),
             }
         }
-        self.program_of(image, device, specs, "", || legal_words(image, device))
+        self.program_of(image, device, specs, "", || legal_module(image, device))
     }
 
-    /// The program of an image in the form that `form` names in the cache.
+    /// The program of an image in the form that `form` names in the cache, and the kernels that it lacks.
     ///
-    /// `words` returns the module; it is called only when the cache does not have the program.
+    /// `legal` returns the module; it is called only when the cache does not have the program.
     pub(super) fn program_of(
         &self,
         image: &LoadedImage,
         device: &DeviceState,
         specs: &[SpecValue],
         form: &str,
-        words: impl FnOnce() -> Result<Vec<u32>>,
-    ) -> Result<Arc<Program>> {
+        legal: impl FnOnce() -> Result<Legal>,
+    ) -> Result<(Arc<Program>, Vec<UnsupportedKernel>)> {
         let faults = device.device().driver_faults();
         let has_variables =
             || image.image().kernels.iter().any(|k| k.aspects.contains(Aspects::PROGRAM_SCOPE_VARIABLES));
@@ -100,7 +110,7 @@ impl Builder<'_> {
             && let Some(binary) = disk.load(key)
         {
             match self.program_of_binary(device, &binary).and_then(|program| of_image(program, image, form)) {
-                Ok(program) => return Ok(Arc::new(program)),
+                Ok(program) => return Ok((Arc::new(program), Vec::new())),
                 Err(error) => {
                     log::debug!("the driver refuses a cached binary of image `{}`: {error:#}", image.name());
                     disk.remove(key);
@@ -111,18 +121,25 @@ impl Builder<'_> {
         let name = device.device().name();
         log::info!("compiling {kind} `{}` for `{name}`", image.name());
         let start = Instant::now();
-        let program = trace::compile(image.name(), name, || match device.ptx() {
-            Some(target) => self.program_of_ptx(device, &ptx::text_of(image, words()?, specs, target)?),
-            None => self.program_of_spirv(device, &words()?, specs),
+        let (program, unsupported) = trace::compile(image.name(), name, || {
+            let Legal { words, unsupported, .. } = legal()?;
+            let program = match device.ptx() {
+                Some(target) => self.program_of_ptx(device, &ptx::text_of(image, words, specs, target)?),
+                None => self.program_of_spirv(device, &words, specs),
+            };
+            Ok((program?, unsupported))
         })?;
         log::info!("compiled {kind} `{}` for `{name}` in {:.1?}", image.name(), start.elapsed());
-        if let Some((disk, key)) = &cache {
+        // Only the module tells why a kernel is missing.
+        if let Some((disk, key)) = &cache
+            && unsupported.is_empty()
+        {
             match program.binary() {
                 Ok(binary) => disk.store(key, &binary),
                 Err(error) => log::debug!("no binary of image `{}` to cache: {error:#}", image.name()),
             }
         }
-        Ok(Arc::new(program))
+        Ok((Arc::new(program), unsupported))
     }
 
     /// The key of an entry of the disk cache: an image, what it was built for, and in what
@@ -191,7 +208,7 @@ fn of_image(program: Program, image: &LoadedImage, form: &str) -> Result<Program
 }
 
 /// The module as the device takes it.
-fn legal_words(image: &LoadedImage, device: &DeviceState) -> Result<Vec<u32>> {
+fn legal_module(image: &LoadedImage, device: &DeviceState) -> Result<Legal> {
     let globals = image.device_globals();
     let pass = |module| {
         Ok(match device.variable_access(image) {
@@ -202,9 +219,9 @@ fn legal_words(image: &LoadedImage, device: &DeviceState) -> Result<Vec<u32>> {
         })
     };
     let legal = passes::legalize_with(&*image.whole()?, device.target(), pass)
-        .map_err(|error| refused(error, device))?;
+        .map_err(|error| refused(error, device.device()))?;
     legal.refused_kernels.iter().for_each(|kernel| warn_of_barriers(kernel));
-    Ok(legal.words)
+    Ok(legal)
 }
 
 fn warn_of_barriers(kernel: &str) {
@@ -215,10 +232,10 @@ fn warn_of_barriers(kernel: &str) {
 }
 
 /// The error of a module that cannot be put in a form that a device takes.
-pub(super) fn refused(error: ImageError, device: &DeviceState) -> Error {
+pub(super) fn refused(error: ImageError, device: &Device) -> Error {
     match &error {
         ImageError::DeviceLacks { .. } | ImageError::Unsupported(_) => {
-            let device = device.device().name();
+            let device = device.name();
             Error::new(ErrorKind::KernelNotSupported, format!("device `{device}` cannot run it"))
                 .with_source(error)
         }

@@ -4,8 +4,10 @@ use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 use oclave_image::KernelSignature;
+use oclave_image::passes::UnsupportedKernel;
 
 use super::attach::Attached;
+use super::build::refused;
 use super::interpreter::InterpreterSlot;
 use super::slices::{self, Slices};
 use crate::MakeError as _;
@@ -24,6 +26,8 @@ pub(crate) struct BuiltProgram {
     program: Arc<driver::program::Program>,
     globals: Attached,
     kernels: Mutex<HashMap<String, Arc<ReadyKernel>>>,
+    /// Those of the image that it lacks, as the device cannot run them.
+    unsupported: Vec<UnsupportedKernel>,
     interpreters: Arc<InterpreterSlot>,
     /// The hashes of the images with virtual functions that it is linked with.
     sets: Vec<[u8; 32]>,
@@ -43,10 +47,17 @@ impl BuiltProgram {
     pub(super) fn new(
         image: &LoadedImage,
         program: Arc<driver::program::Program>,
+        unsupported: Vec<UnsupportedKernel>,
         globals: Attached,
     ) -> Self {
-        let sets = image.sets().to_vec();
-        Self { program, globals, kernels: Mutex::default(), interpreters: Arc::default(), sets }
+        Self {
+            program,
+            globals,
+            kernels: Mutex::default(),
+            unsupported,
+            interpreters: Arc::default(),
+            sets: image.sets().to_vec(),
+        }
     }
 
     /// Whether it is linked with the virtual functions of an image.
@@ -78,6 +89,9 @@ impl BuiltProgram {
         let signature = image
             .kernel(name)
             .ok_or_else(|| Error::invalid(format!("image `{}` has no kernel `{name}`", image.name())))?;
+        if let Some(UnsupportedKernel { reason, .. }) = self.unsupported.iter().find(|of| of.name == name) {
+            return Err(refused(reason.clone(), self.program.device()));
+        }
         let kernel = Arc::new(ReadyKernel::new(self, image, signature)?);
         kernels.insert(name.to_owned(), Arc::clone(&kernel));
         Ok(kernel)

@@ -69,7 +69,8 @@ impl From<oclave_faults::passes::Error> for ImageError {
     fn from(error: oclave_faults::passes::Error) -> Self {
         match error {
             oclave_faults::passes::Error::Module(error) => error.into(),
-            oclave_faults::passes::Error::DeviceLacks { what } => Self::DeviceLacks { what },
+            oclave_faults::passes::Error::DeviceLacks { what }
+            | oclave_faults::passes::Error::Kernel { what, .. } => Self::DeviceLacks { what },
         }
     }
 }

@@ -17,7 +17,7 @@ pub use crate::lowering::global_access::{GLOBAL_ACCESS_KERNEL, add_global_access
 pub use crate::lowering::hidden_argument::{
     HiddenArgument, image_scope_initial_values, lower_globals_to_hidden_argument,
 };
-pub use crate::lowering::legalize::{Legal, legalize, legalize_watched, legalize_with};
+pub use crate::lowering::legalize::{Legal, UnsupportedKernel, legalize, legalize_watched, legalize_with};
 
 /// Modules that run many small launches of other modules' kernels.
 pub mod interpreter {

@@ -279,7 +279,8 @@ impl Builder<'_> {
         // A binary in the cache is of these very words. A change in how they are written gives
         // another one.
         let form = format!("interpreter {}", blake3::hash(bytemuck::cast_slice(&words)));
-        let program = self.program_of(image, device, &specs, &form, || Ok(words))?;
+        let legal = || Ok(Legal { words, ..Legal::default() });
+        let (program, _) = self.program_of(image, device, &specs, &form, legal)?;
         let hidden = attach::table_of(self, image, device, originals)?;
         let kernel = |name: &str| -> Result<Kernel> {
             let mut kernel = Kernel::new(&program, name)?;
@@ -368,8 +369,8 @@ fn legal_words(
         (layout, spec_ids) = (made, module.spec_ids().collect());
         Ok(module)
     };
-    let Legal { words, refused_kernels } = legalize_with(&*image.whole()?, device.target(), pass)
-        .map_err(|error: ImageError| refused(error, device))
+    let Legal { words, refused_kernels, .. } = legalize_with(&*image.whole()?, device.target(), pass)
+        .map_err(|error: ImageError| refused(error, device.device()))
         .map_err(|error| error.at("interpreter module"))?;
     if !refused_kernels.is_empty() {
         let what =

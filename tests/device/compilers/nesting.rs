@@ -6,9 +6,9 @@ use crate::common;
 use std::sync::OnceLock;
 
 use oclave::graph::ReplayStrategy;
-use oclave::kernel::KernelCall;
+use oclave::kernel::{KernelCall, NdRange};
 use oclave::memory::usm;
-use oclave::{Command, Context, Graph, Queue, UsmSlice};
+use oclave::{Command, Context, ErrorKind, Graph, Queue, UsmSlice};
 
 mod kernels {
     oclave::include_kernels!("nesting");
@@ -169,4 +169,28 @@ fn inside(run: &Run, id: u32, a: u32) -> u32 {
         }
     }
     r.wrapping_add(rounds)
+}
+
+/// A kernel that the device cannot run does not keep it from running the others of its image.
+#[device_test(Run::new)]
+fn a_barrier_inside_conditions_is_right_or_refused(run: Run) {
+    for a in [10, 100] {
+        run.queue.fill(&run.out, 7).unwrap();
+        let call = kernel::around_barrier(&run.out, &run.input, a);
+        match run.queue.parallel_for(NdRange::new(ITEMS as usize, 8), call) {
+            Ok(_) => run.assert_that(|id| {
+                let id = if a < DEEP { id } else { id ^ 7 };
+                (0..DEEP.min(a + 1))
+                    .fold(id, |r, n| r.wrapping_mul(3).wrapping_add(run.words[n as usize % 64]))
+            }),
+            Err(error) => {
+                println!("refused: {error:#}");
+                assert_eq!(error.kind(), ErrorKind::KernelNotSupported, "{error:#}");
+                let message = format!("{error:#}");
+                assert!(message.contains("which kernel `around_barrier` of image \"nesting\""), "{message}");
+                assert_eq!(run.queue.context().device().platform().name(), "rusticl", "{message}");
+            }
+        }
+        run.check(kernel::chain(&run.out, &run.input, a), |id| first_found(&run, id, a));
+    }
 }

@@ -12,6 +12,14 @@ pub enum Error {
         /// What a driver would need, and the image that needs it.
         what: String,
     },
+    /// The driver's compiler gets one kernel wrong in every form. The others are right without it.
+    #[error("the device lacks {what}")]
+    Kernel {
+        /// The name of its entry point.
+        kernel: String,
+        /// What a driver would need, and the kernel and image that need it.
+        what: String,
+    },
 }
 
 /// Result with an [`Error`].

@@ -4,12 +4,13 @@ use crate::lowering::device_target::DeviceTarget;
 use crate::lowering::generic_pointers;
 use crate::lowering::global_decorations;
 use crate::{Aspects, DeviceImage, ImageError, Result};
-use oclave_faults::passes::{Change, LegalBarriers, Passes, needs_concrete_pointers};
+use oclave_faults::passes::{Change, Error as FaultError, LegalBarriers, Passes, needs_concrete_pointers};
 use oclave_spirv::analysis::variable_facts::VariableFacts;
 use oclave_spirv::check;
 use oclave_spirv::transform::block_layout;
 use oclave_spirv::transform::block_order;
 use oclave_spirv::transform::capabilities;
+use oclave_spirv::transform::dce;
 use oclave_spirv::transform::interfaces;
 use oclave_spirv::transform::merge_types::merge_types;
 use oclave_spirv::transform::strip;
@@ -19,13 +20,24 @@ use oclave_spirv::{
 };
 
 /// A module as a device takes it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Legal {
     /// The words to hand to the device.
     pub words: Vec<u32>,
     /// Kernels that the device's compiler may get wrong: their barriers are where it does not follow
     /// them, and could not be brought into another form.
     pub refused_kernels: Vec<String>,
+    /// Kernels that the words lack, as the device's compiler gets them wrong in every form.
+    pub unsupported: Vec<UnsupportedKernel>,
+}
+
+/// A kernel of an image that a device cannot run, while it runs others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnsupportedKernel {
+    /// Its name.
+    pub name: String,
+    /// The reason: [`ImageError::DeviceLacks`].
+    pub reason: ImageError,
 }
 
 /// The words to hand to the device, checked and in its version of SPIR-V. They lack what the device
@@ -100,7 +112,7 @@ pub fn legalize_watched(
         }
         false => module,
     };
-    let module = passes.finish(module)?;
+    let (module, unsupported) = finish(&mut passes, module, image)?;
     let module = changed(target.spirv_version >= Version::V1_4, module, interfaces::complete)?;
     // Passes compute conditions right before branches, behind their merge instructions.
     let module = changed(true, module, block_layout::sort)?;
@@ -118,7 +130,30 @@ pub fn legalize_watched(
         check::check(&lowered)?;
     }
     refuse_what_it_lacks(&lowered, target, &image.name)?;
-    Ok(Legal { words: lowered.into_words(), refused_kernels })
+    Ok(Legal { words: lowered.into_words(), refused_kernels, unsupported })
+}
+
+/// Runs the last passes. Kernels that the device cannot run are left out, unless no other remains.
+fn finish(
+    passes: &mut Passes<'_>,
+    mut module: Module,
+    image: &DeviceImage,
+) -> Result<(Module, Vec<UnsupportedKernel>)> {
+    let mut unsupported: Vec<UnsupportedKernel> = Vec::new();
+    loop {
+        match passes.finish(module.clone()) {
+            Ok(module) => return Ok((module, unsupported)),
+            Err(FaultError::Kernel { kernel, what })
+                if image.kernels.iter().any(|known| known.name == kernel)
+                    && unsupported.len() + 1 < image.kernels.len() =>
+            {
+                module = dce::eliminate(&module, |root| root != dce::Root::EntryPoint(&kernel))?;
+                unsupported
+                    .push(UnsupportedKernel { name: kernel, reason: ImageError::DeviceLacks { what } });
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
 }
 
 /// The module after a pass that some devices want, and that gives nothing where it has nothing to do.

@@ -15,7 +15,7 @@
 //! private variables.
 //!
 //! Functions with barriers or operations of groups stay as they are. Work-items would come to them in
-//! different rounds. If their conditions are too deep, the module is refused.
+//! different rounds. If their conditions are too deep, the kernel is refused.
 
 mod writer;
 
@@ -37,7 +37,7 @@ fault! {
     /// case 79 on wrong. So were 80 of `else if`, and 80 of `if (…) return`. 80 loops were right, and
     /// 81 were not. A loop with several ends counts as often as Mesa unrolls it, up to 32 times. So
     /// switches are searched by halves (`wide_switches`). Functions with deep
-    /// conditions become loops around switches, or the module is refused.
+    /// conditions become loops around switches, or the kernel is refused.
     Q42 {
         affects: [LLVMPIPE],
         seen: Programs,
@@ -62,7 +62,7 @@ const BETWEEN: usize = 10;
 /// as it is.
 ///
 /// # Errors
-/// [`Error::DeviceLacks`] where conditions or loops of a kernel are too deep all the same; as
+/// [`Error::Kernel`] where conditions or loops of a kernel are too deep all the same; as
 /// [`Rewriter::finish`].
 pub(crate) fn bound(module: &Module, image: &str) -> Result<Option<Module>> {
     let halved = wide_switches::halve(module)?;
@@ -105,7 +105,7 @@ fn write(definitions: &Definitions<'_>, plans: &BTreeMap<u32, Plan<'_, '_>>) -> 
     Ok(new.finish()?)
 }
 
-/// Refuses a module with conditions or loops that are too deep.
+/// Refuses a kernel with conditions or loops that are too deep.
 fn refuse(module: &Module, facts: &Facts<'_, '_>, image: &str) -> Result<()> {
     for entry in module.instructions().filter(|i| i.is(Op::EntryPoint)) {
         let of =
@@ -119,13 +119,12 @@ fn refuse(module: &Module, facts: &Facts<'_, '_>, image: &str) -> Result<()> {
         } else {
             continue;
         };
-        let kernel = entry.string(2).unwrap_or_default();
-        return Err(Error::DeviceLacks {
-            what: format!(
-                "{what}, counted with the functions that it calls, which kernel `{kernel}` of image \
-                 \"{image}\" needs; results are right up to {most}. {remedy}"
-            ),
-        });
+        let kernel = entry.string(2).unwrap_or_default().into_owned();
+        let what = format!(
+            "{what}, counted with the functions that it calls, which kernel `{kernel}` of image \"{image}\" \
+             needs; results are right up to {most}. {remedy}"
+        );
+        return Err(Error::Kernel { kernel, what });
     }
     Ok(())
 }
