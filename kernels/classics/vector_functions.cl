@@ -45,3 +45,24 @@ kernel void store_half3_towards_zero(global const float *in, global half *out, l
     vstorea_half3_rtz(vload3(i, in), l, tmp);
     for (uint k = 0; k < 4; k++) vstore_half(vload_half(4 * l + k, tmp), 4 * i + k, out);
 }
+
+// Functions that drivers have instructions for. Square roots are rounded to integers, as they need not be exact.
+#define FLOATS(T) \
+    kernel void floats_##T(global const T *a, global const T *b, global const T *holes, global T *out) { \
+        const size_t i = get_global_id(0); \
+        const T x = a[i], y = b[i]; \
+        out[12 * i] = floor(x); \
+        out[12 * i + 1] = ceil(x); \
+        out[12 * i + 2] = trunc(x); \
+        out[12 * i + 3] = rint(x); \
+        out[12 * i + 4] = copysign(x, y); \
+        out[12 * i + 5] = fmin(x, holes[i]); \
+        out[12 * i + 6] = fmax(holes[i], x); \
+        out[12 * i + 7] = fma(x, y, x); \
+        out[12 * i + 8] = fabs(x); \
+        out[12 * i + 9] = rint(sqrt(x * x) * 4); \
+        out[12 * i + 10] = rint(4 * (native_sqrt(x * x) + half_sqrt(y * y))); \
+        out[12 * i + 11] = rint(8 * (x * x + 1) * rsqrt(x * x + 1) * native_rsqrt(x * x + 1)); \
+    }
+FLOATS(float)
+FLOATS(float4)

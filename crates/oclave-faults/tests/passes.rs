@@ -15,6 +15,9 @@ use support::{assemble, with_string};
 #[test]
 fn devices_that_call_simple_functions_get_instructions() {
     let floats = [(23, 1), (42, 3), (95, 3), (97, 2), (98, 2), (99, 3)];
+    let [roots, inverse_roots] = [[61, 79, 93], [56, 77, 91]];
+    let roots = roots.into_iter().chain(inverse_roots).map(|number| (number, 1));
+    let others = [(12, 1), (13, 2), (25, 1), (26, 3), (27, 2), (28, 2), (53, 1), (66, 1)];
     let integers = [(141, 1), (149, 3), (150, 3), (156, 2), (157, 2), (158, 2), (159, 2), (161, 2)];
     let of_24_bits = [(167, 3), (168, 3), (169, 2), (170, 2)];
     let o = |op, operands: &[u32]| (op, operands.to_vec());
@@ -38,7 +41,8 @@ fn devices_that_call_simple_functions_get_instructions() {
         o(Op::FunctionParameter, &[6, 26]),
         o(Op::Label, &[27]),
     ];
-    let all = floats.map(|(number, count)| (number, count, [3, 5])).into_iter();
+    let floats = floats.into_iter().chain(roots).chain(others);
+    let all = floats.map(|(number, count)| (number, count, [3, 5]));
     let all =
         all.chain(integers.into_iter().chain(of_24_bits).map(|(number, count)| (number, count, [4, 6])));
     for (at, (number, count, types)) in all.enumerate() {
@@ -57,7 +61,19 @@ fn devices_that_call_simple_functions_get_instructions() {
         let target = DeviceTarget { faults, ..rich() };
         let after = Module::from_words(legalize(&image(&before), &target).unwrap()).unwrap();
         support::assert_valid("the instructions", &after);
-        assert_eq!((count(&before), count(&after)), (36, if functions_are_called { 0 } else { 36 }));
+        assert_eq!((count(&before), count(&after)), (64, if functions_are_called { 0 } else { 64 }));
+        let linkage = Decoration::LinkageAttributes as u32;
+        let named = after.instructions().filter(|i| i.is(Op::Decorate) && i.operand(1) == Some(linkage));
+        let names: BTreeSet<String> = named
+            .filter_map(|i| i.string(2))
+            .filter(|name| name != "f")
+            .map(|name| name.into_owned())
+            .collect();
+        let intrinsics = ["ceil", "copysign", "floor", "fma", "maxnum", "minnum", "rint", "sqrt", "trunc"];
+        let wanted =
+            intrinsics.iter().flat_map(|name| ["f32", "v3f32"].map(|ty| format!("llvm.{name}.{ty}")));
+        let wanted: BTreeSet<String> = wanted.filter(|_| functions_are_called).collect();
+        assert_eq!(names, wanted);
     }
 }
 

@@ -79,6 +79,7 @@ pub(super) fn functions() -> Vec<Case> {
     cases.extend(map("step_float4", vec![Memory::of(&edge), Memory::of(&x)], expected));
     let expected = x.iter().enumerate().map(|(i, x)| step(edge[i / 4], *x)).collect();
     cases.extend(map("step_one_edge", vec![Memory::of(&edge[..ITEMS]), Memory::of(&x)], expected));
+    cases.extend(floats());
     let input = Random::new(315).words(4 * ITEMS);
     let mask = Random::new(316).words(4 * ITEMS);
     let expected = (0..4 * ITEMS).map(|i| input[i / 4 * 4 + mask[i] as usize % 4]).collect::<Vec<u32>>();
@@ -95,6 +96,43 @@ pub(super) fn functions() -> Vec<Case> {
         let memory = vec![Memory::of(&values), Memory::unset::<u16>(expected.len())];
         (memory, launches, equal(1, expected))
     }));
+    cases
+}
+
+/// Functions that drivers have instructions for, of scalars and vectors.
+fn floats() -> Vec<Case> {
+    // Quarters, so that sums and products are exact. `holes` has NaN, too.
+    let mut random = Random::new(324);
+    let mut quarters = || (0..4 * ITEMS).map(|_| random.below(200) as f32 / 4.0 - 25.0).collect::<Vec<f32>>();
+    let (a, b, holes) = (quarters(), quarters(), numbers(325, 4 * ITEMS));
+    let of = |x: f32, y: f32, hole: f32| {
+        [
+            x.floor(),
+            x.ceil(),
+            x.trunc(),
+            x.round_ties_even(),
+            x.copysign(y),
+            x.min(hole),
+            hole.max(x),
+            x * y + x,
+            x.abs(),
+            x.abs() * 4.0,
+            4.0 * (x.abs() + y.abs()),
+            8.0,
+        ]
+    };
+    let case = |lanes: usize, kernel: &str| {
+        let input = [&a, &b, &holes].map(|all| Memory::of(&all[..lanes * ITEMS]));
+        let mut expected = vec![0.0; 12 * lanes * ITEMS];
+        for (i, ((x, y), hole)) in a.iter().zip(&b).zip(&holes).take(lanes * ITEMS).enumerate() {
+            for (k, value) in of(*x, *y, *hole).into_iter().enumerate() {
+                expected[(12 * (i / lanes) + k) * lanes + i % lanes] = value;
+            }
+        }
+        map(kernel, input.to_vec(), expected)
+    };
+    let mut cases = case(1, "floats_float");
+    cases.extend(case(4, "floats_float4"));
     cases
 }
 

@@ -18,7 +18,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use ::spirv::{Capability, Decoration, Op, StorageClass};
+use ::spirv::{Capability, Decoration, FunctionControl, LinkageType, Op, StorageClass};
 
 use super::code::{Code, string_words};
 use super::definitions::Definitions;
@@ -188,6 +188,22 @@ impl<'m> Rewriter<'m> {
         self.section(section).append(&mut function);
     }
 
+    /// Declares an imported function with this linkage name.
+    pub fn import(&mut self, name: &str, result: u32, parameters: &[u32]) -> u32 {
+        let ty = self.function_type(result, parameters);
+        let id = self.fresh_id();
+        let mut code = Code::new();
+        code.push(Op::Function, &[result, id, FunctionControl::NONE.bits(), ty]);
+        for parameter in parameters {
+            code.push(Op::FunctionParameter, &[*parameter, self.fresh_id()]);
+        }
+        code.push(Op::FunctionEnd, &[]);
+        self.add_function(code);
+        self.name(id, name);
+        self.decorate_linkage(id, name, LinkageType::Import);
+        id
+    }
+
     /// Adds a capability unless the new module has it.
     pub fn capability(&mut self, capability: Capability) {
         self.push_once(Section::Capabilities, Op::Capability, &[capability as u32]);
@@ -212,7 +228,7 @@ impl<'m> Rewriter<'m> {
     }
 
     /// Gives an id a linkage name.
-    pub fn decorate_linkage(&mut self, id: u32, name: &str, linkage: ::spirv::LinkageType) {
+    pub fn decorate_linkage(&mut self, id: u32, name: &str, linkage: LinkageType) {
         let mut literals = string_words(name);
         literals.push(linkage as u32);
         self.decorate(id, Decoration::LinkageAttributes, &literals);

@@ -1,4 +1,4 @@
-//! Replaces simple built-in functions by instructions, for devices whose compiler calls a function for them.
+//! Replaces built-in functions by instructions, for devices whose compiler calls a function for them.
 //!
 //! A compiler that does not inline these functions vectorises no loop, and no work-items, with such a call.
 //!
@@ -8,8 +8,13 @@
 //! | `min`, `max`, `clamp` | comparisons and selections |
 //! | `abs`, `fabs` | a selection; a mask of bits |
 //! | `rotate` | two shifts |
+//! | `sqrt`, `fma`, `fmin`, `fmax`, `floor`, `ceil`, `trunc`, `rint`, `copysign` | intrinsic functions of LLVM |
+//! | `native_sqrt`, `half_sqrt` | that of `sqrt` |
+//! | `rsqrt`, `native_rsqrt`, `half_rsqrt` | that of `sqrt`, and a division |
 //!
-//! `fmin` and `fmax` stay calls. What they do with NaN takes a second comparison.
+//! PoCL translates SPIR-V to LLVM IR, where an imported function with the name of an intrinsic function is that function.
+
+use std::collections::BTreeMap;
 
 use crate::Fault;
 use crate::passes::opaque_values::emit;
@@ -21,20 +26,35 @@ fault! {
     /// **Q9. PoCL 6.0.** Kernels that come as SPIR-V do not inline the functions of PoCL's library: these name features of the
     /// processor, and such kernels do not. Each `min`, `max`, `clamp`, `rotate` or `mad` is a call, and neither
     /// loops nor work-items with one are vectorised. A median of nine bytes took five times as long as from source. In task
-    /// lists of 1024 work-items each `mad` took 2.7 and 0.7 ns. So simple functions become instructions.
+    /// lists of 1024 work-items each `mad` took 2.7 and 0.7 ns. A simulation of bodies with `sqrt` took 2.5 times as long as with an
+    /// instruction. So simple functions become instructions, or intrinsic functions of LLVM.
     Q9 {
         affects: [POCL_6],
         seen: Measurements,
         symptom: "Built-in functions are calls that are not inlined into kernels from SPIR-V; loops with them are not vectorised.",
-        remedy: "Instructions for simple functions (`called_functions`).",
+        remedy: "Instructions, or intrinsic functions of LLVM (`called_functions`).",
         upstream: [],
     }
 }
 
 pub(in crate::passes) const PASS: Pass = pass(Fault::Q9, "called_functions", |on| expand(on.module));
 
+const CEIL: u32 = 12;
+const COPYSIGN: u32 = 13;
 const FABS: u32 = 23;
+const FLOOR: u32 = 25;
+const FMA: u32 = 26;
+const FMAX: u32 = 27;
+const FMIN: u32 = 28;
 const MAD: u32 = 42;
+const RINT: u32 = 53;
+const RSQRT: u32 = 56;
+const SQRT: u32 = 61;
+const TRUNC: u32 = 66;
+const HALF_RSQRT: u32 = 77;
+const HALF_SQRT: u32 = 79;
+const NATIVE_RSQRT: u32 = 91;
+const NATIVE_SQRT: u32 = 93;
 const FCLAMP: u32 = 95;
 const FMAX_COMMON: u32 = 97;
 const FMIN_COMMON: u32 = 98;
@@ -61,15 +81,35 @@ pub(crate) fn expand(module: &Module) -> Result<Option<Module>> {
     let Some(set) = definitions.opencl_std() else { return Ok(None) };
     let types = TypeTable::new(&definitions);
     let mut new = Rewriter::new(&definitions);
+    let mut intrinsics = Intrinsics::default();
     let mut any = false;
     for instruction in module.instructions() {
-        let is_replaced = Call::read(&instruction, set, &types).is_some_and(|call| call.write(&mut new));
+        let is_replaced = Call::read(&instruction, set, &types)
+            .is_some_and(|call| call.write_intrinsic(&mut new, &mut intrinsics) || call.write(&mut new));
         any |= is_replaced;
         if !is_replaced {
             new.copy(&instruction);
         }
     }
     if any { Ok(Some(new.finish()?)) } else { Ok(None) }
+}
+
+/// The intrinsic functions of LLVM that are imported, by name.
+#[derive(Default)]
+struct Intrinsics(BTreeMap<String, u32>);
+
+impl Intrinsics {
+    /// The function that takes so many arguments of the type of its result.
+    fn function(&mut self, new: &mut Rewriter<'_>, call: &Call<'_>, name: &str, arguments: usize) -> u32 {
+        let lanes = call.lanes.map(|lanes| format!("v{lanes}")).unwrap_or_default();
+        let name = format!("llvm.{name}.{lanes}f{}", call.width);
+        if let Some(id) = self.0.get(&name) {
+            return *id;
+        }
+        let id = new.import(&name, call.ty, &vec![call.ty; arguments]);
+        self.0.insert(name, id);
+        id
+    }
 }
 
 /// A call of a function of OpenCL.std.
@@ -102,6 +142,36 @@ impl<'a> Call<'a> {
             _ => return None,
         };
         Some(Self { number, arguments, ty, result, width, is_float, lanes })
+    }
+
+    /// Writes a call of an intrinsic function. Gives whether it did.
+    fn write_intrinsic(&self, new: &mut Rewriter<'_>, intrinsics: &mut Intrinsics) -> bool {
+        let &Self { number, arguments, ty, result, .. } = self;
+        let name = match number {
+            SQRT | NATIVE_SQRT | HALF_SQRT | RSQRT | NATIVE_RSQRT | HALF_RSQRT => "sqrt",
+            FMA => "fma",
+            FMAX => "maxnum",
+            FMIN => "minnum",
+            FLOOR => "floor",
+            CEIL => "ceil",
+            TRUNC => "trunc",
+            RINT => "rint",
+            COPYSIGN => "copysign",
+            _ => return false,
+        };
+        if !self.is_float || !matches!(self.width, 32 | 64) {
+            return false;
+        }
+        let function = intrinsics.function(new, self, name, arguments.len());
+        let operands = [&[function], arguments].concat();
+        if matches!(number, RSQRT | NATIVE_RSQRT | HALF_RSQRT) {
+            let root = emit(new, Op::FunctionCall, ty, &operands);
+            let one = self.one(new);
+            new.push(Op::FDiv, &[ty, result, one, root]);
+        } else {
+            new.push(Op::FunctionCall, &[&[ty, result], &*operands].concat());
+        }
+        true
     }
 
     /// Writes instructions for the call. Gives whether it did.
@@ -186,9 +256,26 @@ impl<'a> Call<'a> {
         self.lanes.map_or(truth, |lanes| new.vector_type(truth, lanes))
     }
 
-    /// A number, in each lane of a vector.
+    /// The floating-point number 1, in each lane of a vector.
+    fn one(&self, new: &mut Rewriter<'_>) -> u32 {
+        let float = new.float_type(self.width);
+        let bits = match self.width {
+            64 => 1_f64.to_bits(),
+            _ => u64::from(1_f32.to_bits()),
+        };
+        let words = [bits as u32, (bits >> 32) as u32];
+        let lane = new.intern(Op::Constant, &[&[float], &words[..self.width as usize / 32]].concat());
+        self.splat(new, self.ty, lane)
+    }
+
+    /// An integer, in each lane of a vector.
     fn constant(&self, new: &mut Rewriter<'_>, ty: u32, value: u64) -> u32 {
         let lane = new.int_constant(self.width, value);
+        self.splat(new, ty, lane)
+    }
+
+    /// A constant in each lane of a vector.
+    fn splat(&self, new: &mut Rewriter<'_>, ty: u32, lane: u32) -> u32 {
         match self.lanes {
             Some(lanes) => {
                 let mut words = vec![ty];

@@ -7,9 +7,7 @@ use super::symbols::constant;
 use super::types::{CodeType, call_type, type_of};
 use crate::Result;
 use crate::virtual_functions::{CallSignature, Dispatcher, OFFSET_DISPATCHER, SlotKey};
-use oclave_spirv::{
-    Code, FunctionControl, Instruction, LinkageType, Op, Rewriter, Type, TypeTable, is_access_chain,
-};
+use oclave_spirv::{Instruction, Op, Rewriter, Type, TypeTable, is_access_chain};
 
 /// The dispatchers that the new module imports.
 #[derive(Debug, Default)]
@@ -26,7 +24,7 @@ impl Dispatchers {
             let types = dispatcher.signature.parameters.iter().map(|ty| type_of(new, *ty));
             let parameters: Vec<u32> = [code].into_iter().chain(types).collect();
             let result = type_of(new, dispatcher.signature.result);
-            (import(new, &dispatcher.name, result, &parameters), dispatcher)
+            (new.import(&dispatcher.name, result, &parameters), dispatcher)
         });
         *id
     }
@@ -35,7 +33,7 @@ impl Dispatchers {
     pub(super) fn offsets(&mut self, new: &mut Rewriter<'_>) -> u32 {
         *self.offsets.get_or_insert_with(|| {
             let ulong = new.int_type(64);
-            import(new, OFFSET_DISPATCHER, ulong, &[ulong])
+            new.import(OFFSET_DISPATCHER, ulong, &[ulong])
         })
     }
 
@@ -43,22 +41,6 @@ impl Dispatchers {
     pub(super) fn into_functions(self) -> BTreeMap<u32, Dispatcher> {
         self.by_name.into_values().collect()
     }
-}
-
-/// Declares an imported function.
-fn import(new: &mut Rewriter<'_>, name: &str, result: u32, parameters: &[u32]) -> u32 {
-    let ty = new.function_type(result, parameters);
-    let id = new.fresh_id();
-    let mut code = Code::new();
-    code.push(Op::Function, &[result, id, FunctionControl::NONE.bits(), ty]);
-    for parameter in parameters {
-        code.push(Op::FunctionParameter, &[*parameter, new.fresh_id()]);
-    }
-    code.push(Op::FunctionEnd, &[]);
-    new.add_function(code);
-    new.name(id, name);
-    new.decorate_linkage(id, name, LinkageType::Import);
-    id
 }
 
 /// The signature of a function type; the place of the first type that calls cannot pass, 0 being
