@@ -157,6 +157,45 @@ fn checks_that_a_launch_can_make_are_made_once() {
 }
 
 #[test]
+fn loops_with_barriers_are_unrolled_if_their_number_of_iterations_is_known() {
+    let compiler = Compiler::new();
+    for (body, barriers) in [
+        ("let mut i = 16_u32; while i > 0 { step!(i); i /= 2; }", 5),
+        ("let mut i = 1_u32; while i < 256 { step!(i); i *= 2; }", 8),
+        ("for i in 0..7_u32 { step!(i); }", 7),
+        ("for i in (-3..4_i32).rev() { step!(i as u32); }", 7),
+        ("let mut i = 250_u8; while i > 4 { step!(u32::from(i)); i = i.wrapping_add(1); }", 6),
+        ("let mut i = 0_u32; loop { step!(i); if i == 9 { break; } i += 3; }", 4),
+        ("for i in 0..16_u32 { step!(i); }", 16),
+        // Too often, or an argument or another loop tells how often.
+        ("for i in 1..4_u32 { let mut k = i; while k > 0 { step!(k); k -= 1; } }", 1),
+        ("for i in 0..17_u32 { step!(i); }", 1),
+        ("for i in 0..n { step!(i); }", 1),
+        ("let mut i = n; while i > 0 { step!(i); i /= 2; }", 1),
+        ("for i in 0..8_u32 { if i == n { break; } step!(i); }", 1),
+    ] {
+        let source = format!(
+            "#[kernel] pub fn k(item: Item<1>, n: u32, mut y: Out<u32>) {{
+                 let t = item.local_array::<u32, 64>();
+                 let ([me], mut sum) = (item.local_id(), 0_u32);
+                 macro_rules! step {{
+                     ($i:expr) => {{{{
+                         item.local_barrier();
+                         t.set(me % 64, sum ^ $i);
+                         sum = sum.wrapping_mul(31).wrapping_add(t.get((me ^ $i as usize) % 64));
+                     }}}};
+                 }}
+                 {body}
+                 *y = sum;
+             }}"
+        );
+        let compiled = sound(&compiler, &source);
+        let found = compiled.module.instructions().filter(|i| i.is(Op::ControlBarrier)).count();
+        assert_eq!(found, barriers, "{body}");
+    }
+}
+
+#[test]
 fn functions_are_copied_for_each_kind_of_memory() {
     let compiler = Compiler::new();
     let source =

@@ -1,6 +1,6 @@
 //! Panics before barriers that other work-items wait at.
 
-use oclave_kernel::{Global, Item, Local, kernel};
+use oclave_kernel::{Global, Item, Local, Out, kernel};
 
 /// Work-items beyond the end of `x` panic before the barrier.
 #[kernel]
@@ -73,4 +73,99 @@ pub fn by_several_paths(item: Item<1>, steps: u32, x: &[u32], out: Global<u32>) 
     }
     item.local_barrier();
     out.set(at, out.get(at) ^ sum.wrapping_mul(7) ^ kept);
+}
+
+/// The value of another work-item.
+#[inline(always)]
+fn share(item: Item<1>, tile: Local<u32>, value: u32, from: usize) -> u32 {
+    item.local_barrier();
+    tile.set(item.local_id()[0], value);
+    item.local_barrier();
+    tile.get(from % 32)
+}
+
+/// Loops with barriers that run as often as is known when the kernel is built, or nearly.
+#[kernel(work_group = [32, 1, 1])]
+pub fn counted(item: Item<1>, x: &[u32], mut out: Out<[u32; 4]>) {
+    let tile = item.local_array::<u32, 32>();
+    let ([me], [at]) = (item.local_id(), item.global_id());
+    // Down and up by factors, as in reductions and scans.
+    let mut sum = x[at];
+    let mut half = 16;
+    while half > 0 {
+        sum = sum.wrapping_mul(3).wrapping_add(share(item, tile, sum, me + half));
+        half /= 2;
+    }
+    let (mut scan, mut distance) = (x[at], 1);
+    while distance < 32 {
+        let other = share(item, tile, scan, me + 32 - distance);
+        if me >= distance {
+            scan = scan.wrapping_add(other);
+        }
+        distance *= 2;
+    }
+    // Values that change places.
+    let (mut a, mut b) = (me as u32, x[at]);
+    for step in 1..=5_usize {
+        (a, b) = (b, a.wrapping_mul(7) ^ share(item, tile, b, me + step));
+    }
+    *out = [sum, scan, a, b];
+}
+
+/// Loops with other counters and exits.
+#[kernel(work_group = [32, 1, 1])]
+pub fn counted_otherwise(item: Item<1>, limit: u32, x: &[u32], mut out: Out<[u32; 4]>) {
+    let tile = item.local_array::<u32, 32>();
+    let ([me], [at]) = (item.local_id(), item.global_id());
+    // Signed and small counters.
+    let mut signed = 1_u32;
+    for step in (-3..4_i32).rev() {
+        signed = signed.wrapping_mul(5)
+            ^ share(item, tile, signed, me.wrapping_add_signed(step as isize))
+            ^ step as u32;
+    }
+    let (mut small, mut count) = (x[at], 250_u8);
+    while count > 4 {
+        small ^= share(item, tile, small.rotate_left(3), me ^ usize::from(count));
+        count = count.wrapping_add(1);
+    }
+    // The exit is in the middle.
+    let (mut middle, mut step) = (x[at], 0);
+    loop {
+        let next = share(item, tile, middle, me + 3);
+        if step == 6 {
+            break;
+        }
+        middle = middle.wrapping_add(next) ^ step;
+        step = step.wrapping_add(2);
+    }
+    // Two exits, one of which depends on an argument, and a loop without barriers.
+    let mut early = me as u32;
+    for step in 0..8_u32 {
+        if step == limit {
+            break;
+        }
+        early = (0..step).fold(share(item, tile, early, me + 5), |sum, n| sum.wrapping_mul(9) ^ n);
+    }
+    *out = [signed, small, middle, early];
+}
+
+/// Sorts the numbers of each work-group by a network: one loop is in the other.
+#[kernel(work_group = [32, 1, 1])]
+pub fn sorted(item: Item<1>, x: &[u32], mut out: Out<u32>) {
+    let tile = item.local_array::<u32, 32>();
+    let ([me], [at]) = (item.local_id(), item.global_id());
+    let mut number = x[at];
+    let mut size = 2;
+    while size <= 32 {
+        let mut distance = size / 2;
+        while distance > 0 {
+            let other = share(item, tile, number, me ^ distance);
+            let is_low = me & distance == 0;
+            number = if is_low == (me & size == 0) { number.min(other) } else { number.max(other) };
+            distance /= 2;
+        }
+        size *= 2;
+    }
+    *out = number;
 }

@@ -738,6 +738,35 @@ fn work_items_go_on_with_an_iteration_by_several_paths() {
 }
 
 #[test]
+fn loops_with_barriers_that_run_a_known_number_of_times() {
+    use kernels::barriers::{counted, counted_otherwise, sorted};
+    let (context, queue) = queue();
+    let (groups, on_host) = (NdRange::new(96, 32), HostRange::with_groups([96], [32]));
+    let x: Vec<u32> = numbers(96).iter().map(|n| *n as u32).collect();
+    let (given, out) = (queue.upload(&x).unwrap(), context.alloc_device::<[u32; 4]>(96).unwrap());
+    let mut wanted = vec![[0; 4]; 96];
+    queue.parallel_for(groups, counted(&given, &out)).unwrap();
+    host::barriers::counted::run_on_host(on_host, &x, &mut wanted);
+    assert_eq!(queue.read(&out).unwrap(), wanted);
+    for limit in [0, 5, 8] {
+        queue.parallel_for(groups, counted_otherwise(limit, &given, &out)).unwrap();
+        host::barriers::counted_otherwise::run_on_host(on_host, limit, &x, &mut wanted);
+        assert_eq!(queue.read(&out).unwrap(), wanted, "{limit}");
+    }
+    let numbers = context.alloc_device::<u32>(96).unwrap();
+    queue.parallel_for(groups, sorted(&given, &numbers)).unwrap();
+    let mut wanted = x.clone();
+    wanted.chunks_mut(32).for_each(<[u32]>::sort_unstable);
+    assert_eq!(queue.read(&numbers).unwrap(), wanted);
+    // One element is missing, so the version with checks runs.
+    let given = given.slice(0..95).unwrap();
+    queue.parallel_for(groups, sorted(&given, &numbers)).unwrap();
+    let text = queue.wait().unwrap_err().to_string();
+    assert!(text.contains("the len is 95 but the index is 95"), "{text}");
+    assert_eq!(queue.read(&numbers).unwrap()[..64], wanted[..64]);
+}
+
+#[test]
 fn a_panic_before_a_function_of_a_group_does_not_hang() {
     let (context, queue) = queue();
     if !context.device().capabilities().aspects.contains(Aspects::WORK_GROUP_COLLECTIVES) {

@@ -216,7 +216,7 @@ impl Lower<'_, '_> {
                 inst.result = inst.result.map(|(ty, id)| (ty, of(id)));
             }
         }
-        rename(&mut blocks, &new);
+        rename(&mut blocks, |id| new.get(&id).map(|id| id.word()));
         (blocks, new)
     }
 

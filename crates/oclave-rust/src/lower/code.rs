@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use oclave_spirv::{Code, Op, TypeId, ValueId, is_pure};
 
+use super::barriers::reachable_from;
 use super::library;
 
 /// An instruction. Its operands are those of the specification, without result type and result.
@@ -94,18 +95,66 @@ pub(super) fn edges(blocks: &[Block]) -> (BTreeMap<u32, usize>, Vec<Vec<usize>>)
     (index, edges)
 }
 
+/// The blocks that the first one reaches.
+pub(super) fn without_unreached(mut blocks: Vec<Block>) -> Vec<Block> {
+    let (index, after) = edges(&blocks);
+    let reached = reachable_from(&after, 0);
+    for (at, block) in blocks.iter_mut().enumerate() {
+        let is_edge = |from: &u32| {
+            let from = index.get(from).filter(|from| reached.contains(from));
+            from.and_then(|from| after.get(*from)).is_some_and(|after| after.contains(&at))
+        };
+        for phi in &mut block.phis {
+            let pairs = phi.operands.chunks_exact(2).filter(|pair| pair.get(1).is_some_and(is_edge));
+            phi.operands = pairs.flatten().copied().collect();
+        }
+    }
+    let mut at = 0..;
+    blocks.retain(|_| at.next().is_some_and(|at| reached.contains(&at)));
+    blocks
+}
+
+/// One block of each and the next, where nothing else leads to the next.
+pub(super) fn merged(blocks: Vec<Block>) -> Vec<Block> {
+    let mut before: BTreeMap<u32, u32> = BTreeMap::new();
+    for label in blocks.iter().flat_map(targets) {
+        *before.entry(label).or_default() += 1;
+    }
+    // Label → that of the block which it is part of.
+    let mut part_of: BTreeMap<u32, u32> = BTreeMap::new();
+    let mut new: Vec<Block> = Vec::with_capacity(blocks.len());
+    for block in blocks {
+        let label = block.label.word();
+        let is_next = |last: &&mut Block| {
+            let branch = last.end.as_ref().filter(|end| end.op == Op::Branch);
+            branch.is_some_and(|branch| branch.operands.first() == Some(&label))
+        };
+        let is_only = block.phis.is_empty() && before.get(&label) == Some(&1);
+        match new.last_mut().filter(|_| is_only).filter(is_next) {
+            Some(last) => {
+                part_of.insert(label, last.label.word());
+                last.code.extend(block.code);
+                last.end = block.end;
+            }
+            None => new.push(block),
+        }
+    }
+    rename(&mut new, |id| part_of.get(&id).copied());
+    new
+}
+
 /// An instruction without a result.
 pub(super) fn effect(op: Op, operands: &[u32]) -> Inst {
     Inst { op, result: None, operands: operands.to_vec() }
 }
 
-/// Replaces ids that operands use.
-pub(super) fn rename(blocks: &mut [Block], of: &BTreeMap<u32, ValueId>) {
+/// Replaces ids that operands use, labels included.
+pub(super) fn rename(blocks: &mut [Block], of: impl Fn(u32) -> Option<u32>) {
     for block in blocks {
         for inst in block.phis.iter_mut().chain(&mut block.code).chain(&mut block.end) {
             for place in ids(inst.op, inst.operands.len()) {
                 if let Some(word) = inst.operands.get_mut(place) {
-                    *word = of.get(word).map_or(*word, |id| id.word());
+                    *word = of(*word).unwrap_or(*word);
                 }
             }
         }

@@ -231,9 +231,8 @@ impl Lower<'_, '_> {
             select(index_type, checked, index, first_index.word()),
             select(ulong, failed_now, failed.word(), one.word()),
         ];
-        let of = BTreeMap::from([(index, checked)]);
         for &at in &deferral.passed {
-            rename(std::slice::from_mut(blocks.get_mut(at)?), &of);
+            rename(std::slice::from_mut(blocks.get_mut(at)?), |id| (id == index).then_some(checked.word()));
         }
         let first = blocks.get_mut(deferral.header)?;
         for pair in first.phis.iter_mut().flat_map(|phi| phi.operands.chunks_exact_mut(2)) {

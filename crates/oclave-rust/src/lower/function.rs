@@ -198,7 +198,10 @@ impl<'a, 'p> Lower<'a, 'p> {
             self.write_reports();
             let unchecked = self.unchecked();
             if self.waits() {
-                let blocks = std::mem::take(&mut self.blocks);
+                let mut blocks = std::mem::take(&mut self.blocks);
+                if self.panic_exits.is_empty() {
+                    blocks = self.unrolled(blocks);
+                }
                 self.blocks = self.with_own_addresses(blocks);
             }
             self.meet();

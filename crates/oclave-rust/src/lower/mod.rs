@@ -21,6 +21,7 @@ pub(crate) mod panics;
 mod print;
 mod ranges;
 mod types;
+mod unrolled;
 mod versions;
 
 use std::collections::BTreeMap;

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use oclave_spirv::{BuiltIn, FunctionControl, Op, TypeId, ValueId};
 
 use super::barriers::reachable_from;
-use super::code::{Block, Inst, assemble, edges, effect, rename, targets};
+use super::code::{Block, Inst, assemble, effect, rename, targets, without_unreached};
 use super::deferred::{Check, Place, can_begin_again, compared, place};
 use super::function::Lower;
 use super::ranges::{AtMost, Ranges, no_offset};
@@ -79,6 +79,7 @@ impl Lower<'_, '_> {
         let mut blocks = self.without(&passed, &unproved, checked);
         conditions.extend(self.make_up(&mut blocks, unproved, checked)?);
         if self.waits() {
+            blocks = self.unrolled(blocks);
             blocks = self.with_own_addresses(blocks);
         }
         if !conditions.is_empty() && self.leave_out_offsets(&mut blocks) {
@@ -138,21 +139,7 @@ impl Lower<'_, '_> {
                 *target = failed.word();
             }
         }
-        let (index, after) = edges(&blocks);
-        let reached = reachable_from(&after, 0);
-        for (at, block) in blocks.iter_mut().enumerate() {
-            let is_edge = |from: &u32| {
-                let from = index.get(from).filter(|from| reached.contains(from));
-                from.and_then(|from| after.get(*from)).is_some_and(|after| after.contains(&at))
-            };
-            for phi in &mut block.phis {
-                let pairs = phi.operands.chunks_exact(2).filter(|pair| pair.get(1).is_some_and(is_edge));
-                phi.operands = pairs.flatten().copied().collect();
-            }
-        }
-        let mut at = 0..;
-        blocks.retain(|_| at.next().is_some_and(|at| reached.contains(&at)));
-        blocks
+        without_unreached(blocks)
     }
 
     /// Replaces the range's offset by 0, and gives whether blocks asked for it. Where a kernel chooses its version, Intel's compiler
@@ -181,15 +168,15 @@ impl Lower<'_, '_> {
         let mut instead: BTreeMap<u32, ValueId> = code.clone().filter_map(difference).collect();
         let zero = self.number(64, 0);
         instead.extend(parts.iter().map(|part| (*part, zero)));
-        rename(blocks, &instead);
+        rename(blocks, |id| instead.get(&id).map(|id| id.word()));
         !parts.is_empty()
     }
 
     /// Writes a new first block, which chooses the version.
     ///
     /// The checked version is a function of its own: what it costs does not keep compilers from calculating several
-    /// work-items of the other at once. In kernels with barriers, both versions are functions, so that passes against faults
-    /// of drivers find the choice.
+    /// work-items of the other at once. It has no hint: on Intel, calls cost some kernels more, and inlined code others.
+    /// In kernels with barriers, both versions are functions, so that passes against faults of drivers find the choice.
     pub(super) fn choose(&mut self, unchecked: Unchecked) {
         let mut versions = unchecked.blocks;
         let begins_again = versions.iter().any(|block| targets(block).contains(&unchecked.checked.word()));
@@ -200,12 +187,11 @@ impl Lower<'_, '_> {
         let end = Block { end: Some(effect(Op::Return, &[])), ..Block::new(self.output.builder.value()) };
         let waits = self.waits();
         let checked = std::mem::take(&mut self.blocks);
-        let control = if waits { FunctionControl::INLINE } else { FunctionControl::DONT_INLINE };
-        let checked = self.call_of(checked, "checked", control, (unchecked.checked, end.label));
+        let checked = self.call_of(checked, "checked", FunctionControl::NONE, (unchecked.checked, end.label));
         self.renew_variables(&mut versions);
         if waits {
             let label = self.output.builder.value();
-            let call = self.call_of(versions, "unchecked", control, (label, end.label));
+            let call = self.call_of(versions, "unchecked", FunctionControl::INLINE, (label, end.label));
             self.variables.clear();
             versions = vec![call];
         }
@@ -237,7 +223,7 @@ impl Lower<'_, '_> {
             arguments.iter().map(|(ty, _)| (*ty, self.output.builder.value())).collect();
         let of: BTreeMap<u32, ValueId> =
             arguments.iter().zip(&parameters).map(|((_, old), (_, new))| (old.word(), *new)).collect();
-        rename(&mut blocks, &of);
+        rename(&mut blocks, |id| of.get(&id).map(|id| id.word()));
         let code = assemble(&self.variables, &blocks);
         let (void, function) = (self.output.builder.void_type(), self.output.builder.value());
         let name = format!("{}.{name}", self.output.kernel);
@@ -260,6 +246,6 @@ impl Lower<'_, '_> {
             of.insert(id.word(), new);
             *id = new;
         }
-        rename(blocks, &of);
+        rename(blocks, |id| of.get(&id).map(|id| id.word()));
     }
 }
