@@ -191,6 +191,26 @@ pub fn grouped(item: Item<1>, x: &[u32], sums: Global<u32>) {
     }
 }
 
+/// A panic between a function of the sub-group and the next.
+#[kernel]
+pub fn sub_grouped(item: Item<1>, x: &[u32], sums: Global<[u32; 2]>) {
+    let (value, group) = (x[item.global_id()[0]], item.sub_group());
+    let sum = group.reduce_add(value);
+    let least = group.reduce_min(100 / value);
+    sums.set(item.global_id()[0], [sum / group.size(), least]);
+}
+
+/// The same before a barrier.
+#[kernel]
+pub fn sub_grouped_before_barrier(item: Item<1>, x: &[u32], scratch: Local<u32>, sums: Global<[u32; 2]>) {
+    let (value, group) = (x[item.global_id()[0]], item.sub_group());
+    let [me] = item.local_id();
+    scratch.set(me, group.reduce_max(100 / value));
+    item.local_barrier();
+    let other = scratch.get(scratch.len() - 1 - me);
+    sums.set(item.global_id()[0], [other, group.reduce_min(other)]);
+}
+
 /// A row of a sparse matrix. Memory holds the indices of the elements that are combined.
 #[kernel]
 pub fn gathered(item: Item<1>, starts: &[u32], columns: &[u32], x: &[u32], mut out: Out<u32>) {

@@ -434,3 +434,26 @@ fn rk_pan_020_indices_from_memory_in_loops((queue, x, out): (Queue, Memory, Memo
     let message = "index out of bounds: the len is 6 but the index is 8";
     panics(&queue, 1, kernels::followed(4, 3, &next, &out), &[message, "kernel `followed`"]);
 }
+
+#[device_test(setting)]
+fn rk_pan_021_between_functions_of_the_sub_group((context, queue): (Context, Queue)) {
+    if !context.device().capabilities().aspects.contains(Aspects::SUB_GROUPS) {
+        skip!("the device has no sub-groups");
+    }
+    let mut values = [5_u32; 128];
+    values[70] = 0;
+    let x = queue.upload(&values).unwrap();
+    let range = NdRange::new(128, 64);
+    let message = ["work-item 70", "divide by zero"];
+    // The sub-group of the work-item ends, and the others go on.
+    let sums = queue.upload(&[[7_u32; 2]; 128]).unwrap();
+    panics(&queue, range, kernels::sub_grouped(&x, &sums), &message);
+    let found = queue.read(&sums).unwrap();
+    assert_eq!((&found[..64], found[70]), (&[[5, 20]; 64][..], [7, 7]));
+    assert!(found[64..].iter().all(|sum| [[5, 20], [7, 7]].contains(sum)), "{found:?}");
+    // All of its work-group do, where they meet.
+    queue.write(&sums, &[[7; 2]; 128]).unwrap();
+    let call = kernels::sub_grouped_before_barrier(&x, Local::new(64), &sums);
+    panics(&queue, range, call, &message);
+    assert_eq!(queue.read(&sums).unwrap(), [[[20; 2]; 64], [[7; 2]; 64]].concat());
+}

@@ -169,3 +169,33 @@ pub fn sorted(item: Item<1>, x: &[u32], mut out: Out<u32>) {
     }
     *out = number;
 }
+
+/// Work-items panic before functions of the sub-group, in a loop before a barrier.
+#[kernel]
+pub fn before_sub_group(item: Item<1>, steps: u32, x: &[u32], scratch: Local<u32>, out: Global<[u32; 2]>) {
+    let ([me], [at]) = (item.local_id(), item.global_id());
+    let group = item.sub_group();
+    let mut sum = 0_u32;
+    for step in 0..steps {
+        let value = x[at + step as usize];
+        sum = sum.wrapping_add(group.reduce_add(value));
+        if group.all(value == 77) {
+            sum = group.broadcast(x[at], 0);
+        }
+    }
+    scratch.set(me, sum);
+    item.local_barrier();
+    let other = scratch.get(scratch.len() - 1 - me);
+    assert!(group.any(other > 0) || steps == 0, "nothing");
+    out.set(at, [sum, other]);
+}
+
+/// The same without barriers.
+#[kernel]
+pub fn before_sub_group_alone(item: Item<1>, x: &[u32], out: Global<u32>) {
+    let [at] = item.global_id();
+    let group = item.sub_group();
+    let first = group.reduce_add(1_u32);
+    let sum = group.reduce_max(100 / x[at]);
+    out.set(at, sum * 1000 + first);
+}

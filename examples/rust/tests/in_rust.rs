@@ -767,6 +767,49 @@ fn loops_with_barriers_that_run_a_known_number_of_times() {
 }
 
 #[test]
+fn a_panic_before_a_function_of_a_sub_group_ends_the_sub_group() {
+    use kernels::barriers::{before_sub_group, before_sub_group_alone};
+    let (context, queue) = queue();
+    if !context.device().capabilities().aspects.contains(Aspects::SUB_GROUPS) {
+        println!("skipped: the device has no sub-groups");
+        return;
+    }
+    let groups = NdRange::new(128, 64);
+    let numbers: Vec<u32> = numbers(131).iter().map(|n| *n as u32 % 50 + 1).collect();
+    // Work-item 70 divides by 0. Its sub-group ends, and others go on.
+    let run = |x: &[u32]| {
+        let out = queue.upload(&[7_u32; 128]).unwrap();
+        queue.parallel_for(groups, before_sub_group_alone(&queue.upload(x).unwrap(), &out)).unwrap();
+        let error = queue.wait().err().map(|error| error.to_string());
+        (error, queue.read(&out).unwrap())
+    };
+    let (mut x, wanted) = (numbers[..128].to_vec(), run(&numbers[..128]));
+    assert_eq!(wanted.0, None);
+    x[70] = 0;
+    let (error, found) = run(&x);
+    assert!(error.unwrap().contains("attempt to divide by zero"));
+    assert_eq!((&found[..64], found[70]), (&wanted.1[..64], 7));
+    assert!((64..128).all(|at| [7, wanted.1[at]].contains(&found[at])), "{found:?}");
+    // The last work-items have no number in the last step. All of their work-group miss the barrier.
+    for steps in [0, 1, 4] {
+        let run = |x: &[u32]| {
+            let (x, out) = (queue.upload(x).unwrap(), queue.upload(&[[7_u32; 2]; 128]).unwrap());
+            queue.parallel_for(groups, before_sub_group(steps, &x, Local::new(64), &out)).unwrap();
+            let error = queue.wait().err().map(|error| error.to_string());
+            (error, queue.read(&out).unwrap())
+        };
+        let wanted = run(&numbers);
+        assert_eq!(wanted.0, None);
+        let (error, found) = run(&numbers[..126]);
+        assert_eq!(found[..64], wanted.1[..64]);
+        if steps > 0 {
+            assert!(error.unwrap().contains("index out of bounds: the len is 126"));
+            assert_eq!(found[64..], [[7; 2]; 64]);
+        }
+    }
+}
+
+#[test]
 fn a_panic_before_a_function_of_a_group_does_not_hang() {
     let (context, queue) = queue();
     if !context.device().capabilities().aspects.contains(Aspects::WORK_GROUP_COLLECTIVES) {

@@ -9,13 +9,16 @@
 //! A phase is the time between two barriers. A panic leaves its phase in local memory, and those who meet compare it with
 //! theirs. So a work-item that panics in the next phase is not seen by one that has just left the barrier.
 //!
+//! In functions of sub-groups, the same holds for the work-items of one sub-group. They ask each other whether one has panicked. If so, all
+//! have, and go on to where their work-group meets.
+//!
 //! Values whose calculation a panic skips go through variables, which drivers make values again.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use oclave_spirv::{Op, StorageClass, TypeId, ValueId};
+use oclave_spirv::{Capability, Op, StorageClass, TypeId, ValueId};
 
-use super::calls::WORK_GROUP;
+use super::calls::{SUB_GROUP, WORK_GROUP};
 use super::code::{Block, Inst, combines_group, edges, effect, ids, rename, targets};
 use super::function::Lower;
 
@@ -28,20 +31,45 @@ fn is_group_function(op: Op) -> bool {
     matches!(op, Op::GroupAll | Op::GroupAny | Op::GroupBroadcast) || combines_group(op)
 }
 
-fn waits(inst: &Inst, work_group: u32) -> bool {
-    inst.operands.first() == Some(&work_group)
-        && (inst.op == Op::ControlBarrier || is_group_function(inst.op))
-}
-
-/// What work-items know of panics.
+/// What the work-items of a group know of panics.
 #[derive(Debug, Clone, Copy)]
 struct Signals {
-    /// The phase of the last panic of the work-group, in local memory.
-    panicked: ValueId,
-    /// The phase that the work-item is in, a variable. The first is 1.
-    phase: ValueId,
+    /// The scope of the group, `WORK_GROUP` or `SUB_GROUP`.
+    scope: ValueId,
+    know: Know,
     /// The block where all return.
     done: ValueId,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Know {
+    /// The group has memory.
+    Memory {
+        /// The phase of the last panic of the work-group, in local memory.
+        panicked: ValueId,
+        /// The phase that the work-item is in, a variable. The first is 1.
+        phase: ValueId,
+    },
+    /// Each work-item has a variable that says whether it has panicked, and tells the others.
+    Votes { panicked: ValueId },
+}
+
+impl Signals {
+    /// Whether an instruction needs all work-items of the group.
+    fn waits(&self, inst: &Inst) -> bool {
+        waits(inst, self.scope)
+    }
+
+    /// Whether an instruction stays where work-items meet. A barrier of a work-group is a part of the meeting.
+    fn stays(&self, inst: &Inst) -> bool {
+        matches!(self.know, Know::Votes { .. }) || inst.op != Op::ControlBarrier
+    }
+}
+
+/// Whether an instruction needs all work-items of a group.
+fn waits(inst: &Inst, scope: ValueId) -> bool {
+    inst.operands.first() == Some(&scope.word())
+        && (inst.op == Op::ControlBarrier || is_group_function(inst.op))
 }
 
 /// More barriers than a kernel gets.
@@ -62,60 +90,100 @@ enum Next {
 impl Lower<'_, '_> {
     /// Lets all work-items meet where some would wait for others, if the kernel waits and may panic.
     pub(super) fn meet(&mut self) {
-        let scope = self.number(32, WORK_GROUP).word();
-        let waits = |inst: &Inst| waits(inst, scope);
-        if self.panic_exits.is_empty() || !self.waits() {
+        let uint = self.int(32);
+        let [none, one] = [0, 1].map(|value| self.number(32, value));
+        let (waits, votes) = (self.waits(), self.waits_for(SUB_GROUP));
+        if self.panic_exits.is_empty() || !(waits || votes) {
             return;
         }
+        let mut begin = Vec::new();
+        if votes {
+            let panicked = self.variable(uint, None);
+            begin.push(store(panicked, none));
+            self.meet_in(SUB_GROUP, Know::Votes { panicked });
+        }
+        if waits {
+            let pointer = self.output.builder.pointer_type(StorageClass::Workgroup, uint);
+            let panicked = self.output.builder.variable(pointer, StorageClass::Workgroup, None);
+            let name = format!("{}.panicked", self.output.kernel);
+            self.output.builder.name(panicked, &name);
+            let phase = self.variable(uint, None);
+            begin.extend([store(panicked, none), store(phase, one), self.barrier_of_group()]);
+            self.meet_in(WORK_GROUP, Know::Memory { panicked, phase });
+        }
+        if let Some(first) = self.blocks.first_mut() {
+            first.code.splice(0..0, begin);
+        }
+        self.demote(&[]);
+        self.sort_blocks();
+    }
+
+    /// Lets the work-items of each group of a scope meet.
+    fn meet_in(&mut self, scope: u64, know: Know) {
         self.part_panics();
-        let uint = self.int(32);
-        let pointer = self.output.builder.pointer_type(StorageClass::Workgroup, uint);
-        let panicked = self.output.builder.variable(pointer, StorageClass::Workgroup, None);
-        let name = format!("{}.panicked", self.output.kernel);
-        self.output.builder.name(panicked, &name);
-        let phase = self.variable(uint, None);
-        let signals = Signals { panicked, phase, done: self.output.builder.value() };
+        let (scope, done) = (self.number(32, scope), self.output.builder.value());
+        let signals = Signals { scope, know, done };
         let mut meetings = Vec::new();
         let mut at = 0;
         while let Some(block) = self.blocks.get(at) {
-            if let Some(position) = block.code.iter().position(waits).filter(|_| !meetings.contains(&at)) {
+            let position = block.code.iter().position(|inst| signals.waits(inst));
+            if let Some(position) = position.filter(|_| !meetings.contains(&at)) {
                 meetings.push(self.meeting(at, position, signals));
-                // The rest of the block is the last one now, and a function of the group is its first instruction.
+                // The rest of the block is the last one now. It begins with what waited, if that stays.
                 let rest = self.blocks.len() - 1;
-                let is_function =
-                    |block: &Block| block.code.first().is_some_and(|inst| is_group_function(inst.op));
-                if self.blocks.get(rest).is_some_and(is_function) {
-                    self.split_functions(rest, &waits, signals, &mut meetings);
+                let begins_with_it = |block: &Block| {
+                    block.code.first().is_some_and(|inst| signals.waits(inst) && signals.stays(inst))
+                };
+                if self.blocks.get(rest).is_some_and(begins_with_it) {
+                    self.split_functions(rest, signals, &mut meetings);
                 }
             }
             at += 1;
         }
         let targets = self.find_targets(signals, &mut meetings);
-        let [zero, one] = [0, 1].map(|value| self.number(32, value));
-        let (scope, semantics) = (self.number(32, WORK_GROUP), self.number(32, SEMANTICS));
+        let (uint, one) = (self.int(32), self.number(32, 1));
         for (exit, target) in targets {
             let label = self.blocks.get(target).map(|block| block.label);
             let now = self.output.builder.value();
             if let (Some(block), Some(label)) = (self.blocks.get_mut(exit), label) {
-                block.code.extend([load(uint, now, phase), store(panicked, now)]);
+                match know {
+                    Know::Memory { panicked, phase } => {
+                        block.code.extend([load(uint, now, phase), store(panicked, now)]);
+                    }
+                    Know::Votes { panicked } => block.code.push(store(panicked, one)),
+                }
                 block.end = Some(effect(Op::Branch, &[label.word()]));
+                self.panic_exits.remove(&exit);
             }
         }
-        if let Some(first) = self.blocks.first_mut() {
-            let barrier = effect(Op::ControlBarrier, &[scope.word(), scope.word(), semantics.word()]);
-            first.code.splice(0..0, [store(panicked, zero), store(phase, one), barrier]);
-        }
-        let mut end = Block::new(signals.done);
+        let mut end = Block::new(done);
         end.end = Some(effect(Op::Return, &[]));
+        // All of a sub-group have panicked there.
+        if matches!(know, Know::Votes { .. }) {
+            self.panic_exits.insert(self.blocks.len());
+        }
         self.blocks.push(end);
-        self.demote(&[]);
-        self.sort_blocks();
     }
 
     /// Whether the kernel waits for the other work-items of its work-group.
     pub(super) fn waits(&mut self) -> bool {
-        let scope = self.number(32, WORK_GROUP).word();
+        self.waits_for(WORK_GROUP)
+    }
+
+    /// Whether the kernel waits for other work-items.
+    pub(super) fn waits_for_others(&mut self) -> bool {
+        self.waits_for(WORK_GROUP) || self.waits_for(SUB_GROUP)
+    }
+
+    fn waits_for(&mut self, scope: u64) -> bool {
+        let scope = self.number(32, scope);
         self.blocks.iter().any(|block| block.code.iter().any(|inst| waits(inst, scope)))
+    }
+
+    /// A barrier of the work-group.
+    fn barrier_of_group(&mut self) -> Inst {
+        let (scope, semantics) = (self.number(32, WORK_GROUP), self.number(32, SEMANTICS));
+        effect(Op::ControlBarrier, &[scope.word(), scope.word(), semantics.word()])
     }
 
     /// Gives each way to a panic blocks of its own. rustc joins panics with one message, and each goes on to
@@ -221,18 +289,12 @@ impl Lower<'_, '_> {
     }
 
     /// Splits what follows a function of the group, which stays the first instruction of its block.
-    fn split_functions(
-        &mut self,
-        block: usize,
-        waits: &dyn Fn(&Inst) -> bool,
-        signals: Signals,
-        meetings: &mut Vec<usize>,
-    ) {
+    fn split_functions(&mut self, block: usize, signals: Signals, meetings: &mut Vec<usize>) {
         let mut at = block;
         while let Some(position) = self
             .blocks
             .get(at)
-            .and_then(|block| block.code.iter().skip(1).position(waits))
+            .and_then(|block| block.code.iter().skip(1).position(|inst| signals.waits(inst)))
             .map(|position| position + 1)
         {
             meetings.push(self.meeting(at, position, signals));
@@ -243,18 +305,18 @@ impl Lower<'_, '_> {
         meetings.push(block);
     }
 
-    /// Splits a block before an instruction by a barrier after which all return if one has panicked. Gives
-    /// the block of the barrier. The rest of the block that is split is the last one.
-    fn meeting(&mut self, at: usize, position: usize, Signals { panicked, phase, done }: Signals) -> usize {
-        let (uint, bool) = (self.int(32), self.bool());
-        let one = self.number(32, 1);
-        let (scope, semantics) = (self.number(32, WORK_GROUP), self.number(32, SEMANTICS));
-        let [label, rest_label, value, now, following, has_panicked] =
-            [(); 6].map(|()| self.output.builder.value());
+    /// Splits a block before an instruction by a meeting after which all return if one has panicked. Gives
+    /// the block of the meeting. The rest of the block that is split is the last one.
+    fn meeting(&mut self, at: usize, position: usize, signals: Signals) -> usize {
+        let [label, rest_label, has_panicked] = [(); 3].map(|()| self.output.builder.value());
+        let mut wait = Block::new(label);
+        wait.code = self.ask(signals, has_panicked);
+        let operands = [has_panicked, signals.done, rest_label].map(ValueId::word);
+        wait.end = Some(effect(Op::BranchConditional, &operands));
         let new = self.blocks.len();
         let Some(block) = self.blocks.get_mut(at) else { return new };
         let mut code = block.code.split_off(position);
-        if code.first().is_some_and(|inst| inst.op == Op::ControlBarrier) {
+        if code.first().is_some_and(|inst| signals.waits(inst) && !signals.stays(inst)) {
             code.remove(0);
         }
         let (before, end) = (block.label, block.end.take());
@@ -272,33 +334,45 @@ impl Lower<'_, '_> {
                 }
             }
         }
-        let mut wait = Block::new(label);
-        wait.code = vec![
-            effect(Op::ControlBarrier, &[scope.word(), scope.word(), semantics.word()]),
-            load(uint, value, panicked),
-            load(uint, now, phase),
-            Inst { op: Op::IAdd, result: Some((uint, following)), operands: vec![now.word(), one.word()] },
-            store(phase, following),
-            Inst {
-                op: Op::IEqual,
-                result: Some((bool, has_panicked)),
-                operands: vec![value.word(), now.word()],
-            },
-        ];
-        wait.end =
-            Some(effect(Op::BranchConditional, &[has_panicked.word(), done.word(), rest_label.word()]));
         self.blocks.push(wait);
         self.blocks.push(rest);
         new
     }
 
-    /// The barrier that each panic goes on to. Those after which nobody waits need none.
+    /// Asks whether a work-item of the group has panicked.
+    fn ask(&mut self, signals: Signals, has_panicked: ValueId) -> Vec<Inst> {
+        let (uint, bool) = (self.int(32), self.bool());
+        let [none, one] = [0, 1].map(|value| self.number(32, value));
+        let [value, now, following] = [(); 3].map(|()| self.output.builder.value());
+        let inst = |op, ty, result, operands: [ValueId; 2]| Inst {
+            op,
+            result: Some((ty, result)),
+            operands: operands.map(ValueId::word).to_vec(),
+        };
+        match signals.know {
+            Know::Memory { panicked, phase } => vec![
+                self.barrier_of_group(),
+                load(uint, value, panicked),
+                load(uint, now, phase),
+                inst(Op::IAdd, uint, following, [now, one]),
+                store(phase, following),
+                inst(Op::IEqual, bool, has_panicked, [value, now]),
+            ],
+            Know::Votes { panicked } => {
+                self.output.capability(Capability::Groups);
+                vec![
+                    load(uint, value, panicked),
+                    inst(Op::INotEqual, bool, now, [value, none]),
+                    inst(Op::GroupAny, bool, has_panicked, [signals.scope, now]),
+                ]
+            }
+        }
+    }
+
+    /// The meeting that each panic goes on to. Those after which nobody waits need none.
     fn find_targets(&mut self, signals: Signals, meetings: &mut Vec<usize>) -> Vec<(usize, usize)> {
         for _ in 0..MOST {
-            let is_wait = |block: &Block| {
-                block.code.first().is_some_and(|inst| inst.op == Op::ControlBarrier)
-                    && matches!(&block.end, Some(end) if end.op == Op::BranchConditional && end.operands.get(1) == Some(&signals.done.word()))
-            };
+            let is_wait = |block: &Block| matches!(&block.end, Some(end) if end.operands.get(1) == Some(&signals.done.word()));
             let (_, edges) = self.edges();
             let waits: BTreeSet<usize> = self
                 .blocks
@@ -307,10 +381,18 @@ impl Lower<'_, '_> {
                 .filter(|(_, block)| is_wait(block))
                 .map(|(at, _)| at)
                 .collect();
+            // Where a sub-group gets to what its work-group waits at, it meets the others there.
+            let work_group = self.number(32, WORK_GROUP);
+            let leaves = |block: &Block| {
+                signals.scope != work_group && block.code.iter().any(|inst| self::waits(inst, work_group))
+            };
+            let leaving: BTreeSet<usize> =
+                (0..self.blocks.len()).filter(|at| self.blocks.get(*at).is_some_and(leaves)).collect();
             let mut next: Vec<BTreeSet<Next>> = vec![BTreeSet::new(); self.blocks.len()];
-            let of = |next: &[BTreeSet<Next>], to: usize| match waits.contains(&to) {
-                true => BTreeSet::from([Next::Wait(to)]),
-                false => next.get(to).cloned().unwrap_or_default(),
+            let of = |next: &[BTreeSet<Next>], to: usize| match (waits.contains(&to), leaving.contains(&to)) {
+                (true, _) => BTreeSet::from([Next::Wait(to)]),
+                (false, true) => BTreeSet::from([Next::End]),
+                (false, false) => next.get(to).cloned().unwrap_or_default(),
             };
             loop {
                 let mut has_changed = false;
@@ -358,7 +440,11 @@ impl Lower<'_, '_> {
                         found.push((exit, *wait));
                         entered = entered.or_else(|| entered_loop(&loops, &origins, *wait));
                     }
-                    _ => deciding = deciding.or_else(|| first_deciding(&edges, &waits, &next, &origins)),
+                    _ => {
+                        let goals = |to: usize| of(&next, to);
+                        let ends = |at: usize| waits.contains(&at) || leaving.contains(&at);
+                        deciding = deciding.or_else(|| first_deciding(&edges, ends, goals, &origins));
+                    }
                 }
             }
             let block = match (deciding, entered) {
@@ -620,18 +706,14 @@ fn store(to: ValueId, value: ValueId) -> Inst {
 /// The first block behind some that decides which barrier work-items get to.
 fn first_deciding(
     edges: &[Vec<usize>],
-    waits: &BTreeSet<usize>,
-    next: &[BTreeSet<Next>],
+    ends: impl Fn(usize) -> bool,
+    goals: impl Fn(usize) -> BTreeSet<Next>,
     origins: &[usize],
 ) -> Option<usize> {
-    let goals = |to: usize| match waits.contains(&to) {
-        true => BTreeSet::from([Next::Wait(to)]),
-        false => next.get(to).cloned().unwrap_or_default(),
-    };
     let mut open: VecDeque<usize> = origins.iter().copied().collect();
     let mut seen = BTreeSet::new();
     while let Some(at) = open.pop_front() {
-        if waits.contains(&at) || !seen.insert(at) {
+        if !seen.insert(at) {
             continue;
         }
         let of_targets: BTreeSet<_> =
@@ -639,7 +721,7 @@ fn first_deciding(
         if of_targets.len() > 1 {
             return Some(at);
         }
-        open.extend(edges.get(at)?);
+        open.extend(edges.get(at)?.iter().copied().filter(|to| !ends(*to)));
     }
     None
 }

@@ -17,7 +17,10 @@ use crate::spaces::Storage;
 const SEQUENTIALLY_CONSISTENT: u64 = 0x10;
 /// Local and global memory.
 const BOTH: u64 = 0x300;
+/// The scope of a work-group.
 pub(super) const WORK_GROUP: u64 = 2;
+/// That of a sub-group.
+pub(super) const SUB_GROUP: u64 = 3;
 
 impl Lower<'_, '_> {
     pub(super) fn call(
@@ -348,7 +351,7 @@ impl Lower<'_, '_> {
     }
 
     fn barrier(&mut self, scope: u64, memory: u64) -> Lowering<()> {
-        self.check_waits(scope)?;
+        self.check_waits()?;
         let scope = self.number(32, scope);
         let semantics = self.number(32, SEQUENTIALLY_CONSISTENT | memory);
         self.effect(Op::ControlBarrier, &[scope.word(), scope.word(), semantics.word()]);
@@ -356,8 +359,8 @@ impl Lower<'_, '_> {
     }
 
     /// Only the kernel itself may wait for other work-items: it knows who has panicked.
-    fn check_waits(&self, scope: u64) -> Lowering<()> {
-        if self.arguments.is_some() || scope != WORK_GROUP {
+    fn check_waits(&self) -> Lowering<()> {
+        if self.arguments.is_some() {
             return Ok(());
         }
         Err(Refusal::new(
@@ -375,7 +378,7 @@ impl Lower<'_, '_> {
         arguments: &[Typed],
     ) -> Lowering<()> {
         let [.., (ty, value)] = arguments else { return Err("a vote about nothing".into()) };
-        self.check_waits(scope)?;
+        self.check_waits()?;
         let value = self.scalar(ty, value)?;
         self.output.capability(Capability::Groups);
         let (bool, scope) = (self.bool(), self.number(32, scope));
@@ -392,7 +395,7 @@ impl Lower<'_, '_> {
         arguments: &[Typed],
     ) -> Lowering<()> {
         let [.., (ty, value)] = arguments else { return Err("a reduction of nothing".into()) };
-        self.check_waits(scope)?;
+        self.check_waits()?;
         let operations = [
             Op::GroupIAdd,
             Op::GroupFAdd,
@@ -424,7 +427,7 @@ impl Lower<'_, '_> {
         arguments: &[Typed],
     ) -> Lowering<()> {
         let [_, _, ids @ .., (ty, value)] = arguments else { return Err("a broadcast of nothing".into()) };
-        self.check_waits(scope)?;
+        self.check_waits()?;
         let value = self.scalar(ty, value)?;
         let mut parts = Vec::new();
         for (ty, id) in ids.iter().take(usize::try_from(dimensions).unwrap_or(1)) {

@@ -79,11 +79,11 @@ pub(super) struct Report {
 }
 
 impl Lower<'_, '_> {
-    /// Writes what tells the host of panics. Without barriers, all panics of a kernel go on to one block, since devices may
+    /// Writes what tells the host of panics. Where work-items do not wait for others, all panics of a kernel go on to one block, since devices may
     /// calculate for all work-items what few of them get to.
     pub(super) fn write_reports(&mut self) {
         let reports = std::mem::take(&mut self.reports);
-        if reports.len() < 2 || self.waits() {
+        if reports.len() < 2 || self.waits_for_others() {
             for Report { block, number, checksum, values } in reports {
                 let report = self.output.panic_report(&self.copy.symbol.name, number, checksum, &values);
                 if let Some(block) = self.blocks.get_mut(block) {

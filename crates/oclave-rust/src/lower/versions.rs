@@ -106,7 +106,7 @@ impl Lower<'_, '_> {
         if unproved.is_empty() {
             return Some(conditions);
         }
-        if self.waits() || !can_begin_again(blocks, checked) {
+        if self.waits_for_others() || !can_begin_again(blocks, checked) {
             return None;
         }
         let mut is_faster = false;
