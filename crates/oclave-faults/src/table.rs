@@ -269,4 +269,5 @@ pub const FAULTS: &[Row] = &[
     pocl::vector_accesses::Q77,
     mesa::uniform_counters::Q78,
     intel::filled_arrays::Q79,
+    pocl::fixed_addresses::Q80,
 ];

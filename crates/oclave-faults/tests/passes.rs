@@ -252,6 +252,79 @@ fn numbers_that_fill_arrays_are_hidden() {
     assert_eq!(definitions.int_constant(stores[16]), Some(6));
 }
 
+/// A kernel with a pointer to local memory and a number. It stores to some elements from there on in a loop with a barrier, and before it.
+fn loop_with_barrier(elements: u32) -> Module {
+    let o = |op, operands: &[u32]| (op, operands.to_vec());
+    let mut code = vec![
+        o(Op::Capability, &[Capability::Addresses as u32]),
+        o(Op::Capability, &[Capability::Kernel as u32]),
+        o(Op::Capability, &[Capability::Int64 as u32]),
+        o(Op::MemoryModel, &[2, 2]),
+        (Op::EntryPoint, with_string(&[6, 20], "k", &[])),
+        o(Op::TypeVoid, &[1]),
+        o(Op::TypeInt, &[2, 32, 0]),
+        o(Op::TypeInt, &[3, 64, 0]),
+        o(Op::TypeBool, &[4]),
+        o(Op::TypePointer, &[5, 4, 2]),
+        o(Op::TypeFunction, &[6, 1, 5, 3]),
+        o(Op::Constant, &[2, 7, 2]),
+        o(Op::Constant, &[2, 8, 0x108]),
+    ];
+    code.extend((0..=elements.max(9)).map(|i| o(Op::Constant, &[3, 100 + i, i, 0])));
+    code.extend([
+        o(Op::Function, &[1, 20, 0, 6]),
+        o(Op::FunctionParameter, &[5, 21]),
+        o(Op::FunctionParameter, &[3, 22]),
+        o(Op::Label, &[23]),
+        o(Op::InBoundsPtrAccessChain, &[5, 24, 21, 22]),
+        o(Op::Store, &[24, 7, 2, 4]),
+        o(Op::Branch, &[25]),
+        o(Op::Label, &[25]),
+        o(Op::Phi, &[3, 26, 100, 23, 27, 25]),
+    ]);
+    for i in 0..elements {
+        code.push(o(Op::IAdd, &[3, 200 + i, 22, 100 + i]));
+        code.push(o(Op::InBoundsPtrAccessChain, &[5, 300 + i, 21, 200 + i]));
+        code.push(o(Op::Store, &[300 + i, 7, 2, 4]));
+    }
+    code.extend([
+        // It changes with the counter as it is.
+        o(Op::InBoundsPtrAccessChain, &[5, 28, 21, 26]),
+        o(Op::Store, &[28, 7, 2, 4]),
+        o(Op::ControlBarrier, &[7, 7, 8]),
+        o(Op::IAdd, &[3, 27, 26, 101]),
+        o(Op::ULessThan, &[4, 29, 27, 109]),
+        o(Op::BranchConditional, &[29, 25, 30]),
+        o(Op::Label, &[30]),
+        o(Op::Return, &[]),
+        o(Op::FunctionEnd, &[]),
+    ]);
+    assemble(Version::V1_0, &code)
+}
+
+#[test]
+fn fixed_addresses_change_in_each_iteration_of_loops_with_barriers() {
+    let few = loop_with_barrier(7);
+    assert_eq!(changed(&few, Fault::Q80).words(), few.words());
+    let module = changed(&loop_with_barrier(8), Fault::Q80);
+    let definitions = Definitions::new(&module);
+    let steps: Vec<Instruction<'_>> = module.instructions().filter(|i| i.is(Op::PtrAccessChain)).collect();
+    // Each has two: one with the zero, and one with its constant.
+    assert_eq!(steps.len(), 16);
+    for pair in steps.chunks(2) {
+        let sum = definitions.instruction(pair[0].operand(1).unwrap()).unwrap();
+        let zero = definitions.instruction(sum.operand(1).unwrap()).unwrap();
+        assert!(sum.is(Op::IAdd) && zero.is(Op::BitwiseAnd), "{sum:?}");
+        let counter = definitions.instruction(zero.operand(0).unwrap()).unwrap();
+        let mask = definitions.instruction(zero.operand(1).unwrap()).unwrap();
+        assert!(counter.is(Op::Phi) && mask.is(Op::SNegate));
+        assert_eq!(pair[1].operand(0), pair[0].result_id());
+        assert!(definitions.int_constant(pair[1].operand(1).unwrap()).is_some());
+    }
+    // Those outside, and with the counter.
+    assert_eq!(module.instructions().filter(|i| i.is(Op::InBoundsPtrAccessChain)).count(), 2);
+}
+
 /// A kernel with a struct by value: `{ uint, uint4[2] }`.
 fn lanes_of_an_argument() -> Module {
     let o = |op, operands: &[u32]| (op, operands.to_vec());

@@ -39,8 +39,8 @@ use pocl::barriers;
 pub use pocl::barriers::{LegalBarriers, kernels_with_tangled_barriers};
 pub use pocl::wide_arguments::vector_argument_bytes;
 use pocl::{
-    called_functions, endless_loops, fences, inverted_votes, masked_counters, vector_accesses,
-    volatile_loads, wide_arguments, zero_lanes,
+    called_functions, endless_loops, fences, fixed_addresses, inverted_votes, masked_counters,
+    vector_accesses, volatile_loads, wide_arguments, zero_lanes,
 };
 
 use crate::{Fault, FaultSet};
@@ -107,6 +107,7 @@ const LATE: &[Pass] = &[
     opaque_negations::PASS,
     filled_arrays::PASS,
     divergent_phis::PASS,
+    fixed_addresses::PASS,
     called_functions::PASS,
     uniform_counters::PASS,
     guarded_loads::PASS,

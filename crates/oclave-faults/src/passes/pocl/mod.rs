@@ -5,6 +5,7 @@ pub(crate) mod called_functions;
 mod dead_ends;
 pub(crate) mod endless_loops;
 pub(crate) mod fences;
+pub(crate) mod fixed_addresses;
 pub(crate) mod inverted_votes;
 pub(crate) mod masked_counters;
 pub(crate) mod one_barrier;

@@ -1,0 +1,293 @@
+//! Addresses that do not change in a loop with barriers.
+//!
+//! PoCL 6.0 lets LLVM calculate such addresses before the loop. It keeps what lies on both sides of a barrier in memory, for each work-item.
+//! A product of 16 numbers of one tile and 16 of another needs 32 such addresses then, and each iteration gathers by them. In truth they
+//! are a few numbers and constants.
+//!
+//! So a zero is added to their indices that compilers do not know, and that changes in each iteration: the loop's counter, with all bits masked.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use crate::Fault;
+use crate::passes::built_in_vector::BuiltInVector;
+use crate::passes::opaque_values::{emit, hidden_zero};
+use crate::passes::{Pass, Result, pass};
+use crate::table::{POCL_CPU_6, fault};
+use oclave_spirv::analysis::control_flow::Flow;
+use oclave_spirv::{
+    BuiltIn, Definitions, Instruction, Module, Op, Rewriter, StorageClass, Type, TypeTable, is_access_chain,
+};
+
+fault! {
+    /// **Q80. PoCL 6.0 on CPUs.** Addresses in local memory that do not change in a loop with barriers are calculated before it, and kept in memory
+    /// for each work-item. A product of matrices by tiles, with the inner loop unrolled, took 1.6 times as long as with addresses that are
+    /// calculated in the loop. So a zero that compilers do not know, and that depends on the loop's counter, is added to their indices.
+    Q80 {
+        affects: [POCL_CPU_6],
+        seen: Measurements,
+        symptom: "Addresses that do not change in a loop with barriers are kept in memory.",
+        remedy: "A zero that changes in each iteration is added to their indices (`fixed_addresses`).",
+        upstream: [],
+    }
+}
+
+pub(in crate::passes) const PASS: Pass =
+    pass(Fault::Q80, "fixed_addresses", |on| vary(on.module, on.target.address_bits));
+
+/// Loops with fewer such addresses stay as they are.
+const LEAST: usize = 8;
+/// How far back the calculation of an index is followed.
+const DEPTH: u32 = 8;
+
+/// An address that gets a zero.
+struct Address {
+    /// The header of its loop.
+    header: u32,
+    /// The place of the index among the operands, and the index without the constant that is added to it.
+    place: usize,
+    index: u32,
+    constant: Option<u32>,
+}
+
+/// The module with such zeroes; `None` where it needs none.
+///
+/// # Errors
+/// As [`Rewriter::finish`].
+pub(crate) fn vary(module: &Module, address_bits: u32) -> Result<Option<Module>> {
+    let definitions = Definitions::new(module);
+    let types = TypeTable::new(&definitions);
+    let flows = Flow::of_functions(module);
+    let finder = Finder::new(&definitions, &types);
+    let mut addresses: HashMap<u32, Address> = HashMap::new();
+    // Header → its counter.
+    let mut counters: HashMap<u32, u32> = HashMap::new();
+    let mut functions: BTreeSet<u32> = BTreeSet::new();
+    for flow in &flows {
+        let has_barrier = |at: &usize| flow.blocks.get(*at).is_some_and(|block| block.barrier);
+        // Inner loops come first.
+        for of in flow.loops.iter().filter(|of| of.blocks.iter().any(has_barrier)) {
+            let labels: HashSet<u32> =
+                of.blocks.iter().filter_map(|at| flow.blocks.get(*at)).map(|block| block.label).collect();
+            let header = flow.blocks.get(of.header).map_or(0, |block| block.label);
+            let phis = flow.phis.iter().filter(|(_, at)| **at == of.header).map(|(phi, _)| *phi);
+            let Some(counter) = phis.filter(|phi| finder.int_width(*phi).is_some()).min() else { continue };
+            let found = finder.addresses(header, &labels, &addresses);
+            if found.len() >= LEAST {
+                counters.insert(header, counter);
+                functions.insert(flow.function);
+                addresses.extend(found);
+            }
+        }
+    }
+    if addresses.is_empty() {
+        return Ok(None);
+    }
+    let mut writer = Writer { new: Rewriter::new(&definitions), finder: &finder, zeroes: HashMap::new() };
+    let group = BuiltInVector::of(&mut writer.new, BuiltIn::WorkgroupId, address_bits);
+    let (mut needs_mask, mut mask) = (false, 0);
+    let mut header = None;
+    for instruction in module.instructions() {
+        match instruction.op() {
+            Some(Op::EntryPoint) => {
+                group.copy_entry_point(&mut writer.new, &instruction);
+                continue;
+            }
+            Some(Op::Function) => {
+                needs_mask = instruction.result_id().is_some_and(|id| functions.contains(&id));
+            }
+            Some(Op::Label) => header = instruction.result_id().filter(|label| counters.contains_key(label)),
+            Some(Op::FunctionParameter | Op::Variable | Op::Phi | Op::Line | Op::NoLine) => {}
+            _ => {
+                if std::mem::take(&mut needs_mask) {
+                    let n = group.load(&mut writer.new, 0);
+                    let zero = hidden_zero(&mut writer.new, n, group.width);
+                    let ty = writer.new.int_type(group.width);
+                    mask = emit(&mut writer.new, Op::SNegate, ty, &[zero]);
+                }
+                if let Some((label, counter)) =
+                    header.take().and_then(|label| Some((label, *counters.get(&label)?)))
+                {
+                    writer.begin_iteration(label, counter, (mask, group.width));
+                }
+            }
+        }
+        match instruction.result_id().and_then(|id| addresses.get(&id)) {
+            Some(address) => writer.address(&instruction, address),
+            None => writer.new.copy(&instruction),
+        }
+    }
+    Ok(Some(writer.new.finish()?))
+}
+
+/// Finds addresses that do not change in loops.
+struct Finder<'d, 'm> {
+    definitions: &'d Definitions<'m>,
+    types: &'d TypeTable<'d>,
+    /// Value → the label of its block.
+    block_of: HashMap<u32, u32>,
+    /// Steps to elements of local memory.
+    steps: Vec<Instruction<'m>>,
+    built_ins: HashSet<u32>,
+}
+
+impl<'d, 'm> Finder<'d, 'm> {
+    fn new(definitions: &'d Definitions<'m>, types: &'d TypeTable<'d>) -> Self {
+        let (mut block_of, mut steps, mut label) = (HashMap::new(), Vec::new(), 0);
+        let is_local = |ty| matches!(types.ty(ty), Some(Type::Pointer { class, .. }) if class == StorageClass::Workgroup as u32);
+        for instruction in definitions.module().instructions() {
+            match instruction.op() {
+                Some(Op::Label) => label = instruction.result_id().unwrap_or(0),
+                Some(Op::FunctionEnd) => label = 0,
+                _ => {}
+            }
+            if let Some(id) = instruction.result_id().filter(|_| label != 0) {
+                block_of.insert(id, label);
+            }
+            if instruction.op().is_some_and(is_access_chain)
+                && instruction.result_type().is_some_and(is_local)
+            {
+                steps.push(instruction);
+            }
+        }
+        let built_ins = definitions.module().built_ins().map(|(variable, _)| variable).collect();
+        Self { definitions, types, block_of, steps, built_ins }
+    }
+
+    /// The bits of an integer.
+    fn int_width(&self, id: u32) -> Option<u32> {
+        match self.types.ty(self.definitions.type_of(id)?)? {
+            Type::Int { width } => Some(width),
+            _ => None,
+        }
+    }
+
+    /// The addresses of a loop that inner loops have not got.
+    fn addresses(
+        &self,
+        header: u32,
+        labels: &HashSet<u32>,
+        known: &HashMap<u32, Address>,
+    ) -> Vec<(u32, Address)> {
+        let mut are_fixed = HashMap::new();
+        let is_inside = |id: &u32| {
+            self.block_of.get(id).is_some_and(|label| labels.contains(label)) && !known.contains_key(id)
+        };
+        let steps = self.steps.iter().filter_map(|step| Some((step, step.result_id().filter(is_inside)?)));
+        steps
+            .filter_map(|(step, id)| {
+                let operands = step.operands();
+                if !operands.iter().all(|operand| self.is_fixed(*operand, labels, &mut are_fixed, DEPTH)) {
+                    return None;
+                }
+                let is_variable = |at: &usize| {
+                    operands.get(*at).is_some_and(|id| self.definitions.int_constant(*id).is_none())
+                };
+                let place = (1..operands.len()).rev().find(is_variable)?;
+                let index = *operands.get(place)?;
+                let split = self.split(index).filter(|_| place + 1 == operands.len());
+                let (index, constant) =
+                    split.map_or((index, None), |(part, constant)| (part, Some(constant)));
+                self.int_width(index)?;
+                Some((id, Address { header, place, index, constant }))
+            })
+            .collect()
+    }
+
+    /// The parts of a sum with a constant.
+    fn split(&self, index: u32) -> Option<(u32, u32)> {
+        let sum = self.definitions.instruction(index).filter(|sum| sum.is(Op::IAdd))?;
+        let &[a, b] = sum.operands() else { return None };
+        let is_constant = |id| self.definitions.int_constant(id).is_some();
+        match (is_constant(a), is_constant(b)) {
+            (false, true) => Some((a, b)),
+            (true, false) => Some((b, a)),
+            _ => None,
+        }
+    }
+
+    /// Whether a value is the same in all iterations, as far as LLVM can calculate it before them.
+    fn is_fixed(&self, id: u32, labels: &HashSet<u32>, known: &mut HashMap<u32, bool>, depth: u32) -> bool {
+        if !self.block_of.get(&id).is_some_and(|label| labels.contains(label)) {
+            return true;
+        }
+        if let Some(is_fixed) = known.get(&id) {
+            return *is_fixed;
+        }
+        let Some(instruction) = self.definitions.instruction(id).filter(|_| depth > 0) else { return false };
+        let operands = instruction.operands();
+        let is_fixed = match instruction.op() {
+            Some(Op::Load) => operands.first().is_some_and(|from| self.built_ins.contains(from)),
+            Some(Op::CompositeExtract) => {
+                operands.first().is_some_and(|of| self.is_fixed(*of, labels, known, depth - 1))
+            }
+            Some(
+                Op::IAdd
+                | Op::ISub
+                | Op::IMul
+                | Op::ShiftLeftLogical
+                | Op::UConvert
+                | Op::SConvert
+                | Op::Bitcast,
+            ) => operands.iter().all(|operand| self.is_fixed(*operand, labels, known, depth - 1)),
+            Some(op) if is_access_chain(op) => {
+                operands.iter().all(|operand| self.is_fixed(*operand, labels, known, depth - 1))
+            }
+            _ => false,
+        };
+        known.insert(id, is_fixed);
+        is_fixed
+    }
+}
+
+struct Writer<'f, 'd, 'm> {
+    new: Rewriter<'d>,
+    finder: &'f Finder<'d, 'm>,
+    /// Header → the zero of this iteration, and its bits.
+    zeroes: HashMap<u32, (u32, u32)>,
+}
+
+impl Writer<'_, '_, '_> {
+    /// Writes the zero of an iteration.
+    fn begin_iteration(&mut self, header: u32, counter: u32, (mask, width): (u32, u32)) {
+        let ty = self.new.int_type(width);
+        let counter = self.resized(counter, self.finder.int_width(counter).unwrap_or(width), width);
+        let zero = emit(&mut self.new, Op::BitwiseAnd, ty, &[counter, mask]);
+        self.zeroes.insert(header, (zero, width));
+    }
+
+    /// A number with other bits.
+    fn resized(&mut self, number: u32, from: u32, to: u32) -> u32 {
+        let ty = self.new.int_type(to);
+        if from == to { number } else { emit(&mut self.new, Op::UConvert, ty, &[number]) }
+    }
+
+    fn address(&mut self, step: &Instruction<'_>, address: &Address) {
+        let (Some((zero, width)), Some(own), Some(ty), Some(result)) = (
+            self.zeroes.get(&address.header).copied(),
+            self.finder.int_width(address.index),
+            step.result_type(),
+            step.result_id(),
+        ) else {
+            return self.new.copy(step);
+        };
+        let zero = self.resized(zero, width, own);
+        let index_type = self.new.int_type(own);
+        let index = emit(&mut self.new, Op::IAdd, index_type, &[address.index, zero]);
+        let mut operands = step.operands().to_vec();
+        if let Some(operand) = operands.get_mut(address.place) {
+            *operand = index;
+        }
+        // A step without the constant may lead out of bounds.
+        let op = match step.op() {
+            Some(Op::InBoundsAccessChain | Op::AccessChain) => Op::AccessChain,
+            _ => Op::PtrAccessChain,
+        };
+        match address.constant {
+            Some(constant) => {
+                let first = emit(&mut self.new, op, ty, &operands);
+                self.new.push(Op::PtrAccessChain, &[ty, result, first, constant]);
+            }
+            None => self.new.push(op, &[&[ty, result], &*operands].concat()),
+        }
+    }
+}
