@@ -779,7 +779,7 @@ fn a_panic_before_a_function_of_a_sub_group_ends_the_sub_group() {
     // Work-item 70 divides by 0. Its sub-group ends, and others go on.
     let run = |x: &[u32]| {
         let out = queue.upload(&[7_u32; 128]).unwrap();
-        queue.parallel_for(groups, before_sub_group_alone(&queue.upload(x).unwrap(), &out)).unwrap();
+        queue.parallel_for(groups, before_sub_group_alone(queue.upload(x).unwrap(), &out)).unwrap();
         let error = queue.wait().err().map(|error| error.to_string());
         (error, queue.read(&out).unwrap())
     };

@@ -4,7 +4,8 @@
 //! A product of 16 numbers of one tile and 16 of another needs 32 such addresses then, and each iteration gathers by them. In truth they
 //! are a few numbers and constants.
 //!
-//! So a zero is added to their indices that compilers do not know, and that changes in each iteration: the loop's counter, with all bits masked.
+//! So a zero that compilers do not know is added to their indices. It is the loop's counter with all bits masked, so that it may change in each
+//! iteration.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -19,8 +20,8 @@ use oclave_spirv::{
 };
 
 fault! {
-    /// **Q80. PoCL 6.0 on CPUs.** Addresses in local memory that do not change in a loop with barriers are calculated before it, and kept in memory
-    /// for each work-item. A product of matrices by tiles, with the inner loop unrolled, took 1.6 times as long as with addresses that are
+    /// **Q80. PoCL 6.0 on CPUs.** Addresses in local memory that do not change in a loop with barriers are calculated before the loop. They are kept
+    /// in memory for each work-item. A product of matrices by tiles, with the inner loop unrolled, took 1.6 times as long as with addresses that are
     /// calculated in the loop. So a zero that compilers do not know, and that depends on the loop's counter, is added to their indices.
     Q80 {
         affects: [POCL_CPU_6],
