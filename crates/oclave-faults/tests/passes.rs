@@ -18,7 +18,20 @@ fn devices_that_call_simple_functions_get_instructions() {
     let [roots, inverse_roots] = [[61, 79, 93], [56, 77, 91]];
     let roots = roots.into_iter().chain(inverse_roots).map(|number| (number, 1));
     let others = [(12, 1), (13, 2), (25, 1), (26, 3), (27, 2), (28, 2), (53, 1), (66, 1)];
-    let integers = [(141, 1), (149, 3), (150, 3), (156, 2), (157, 2), (158, 2), (159, 2), (161, 2)];
+    let integers = [
+        (141, 1),
+        (149, 3),
+        (150, 3),
+        (153, 3),
+        (156, 2),
+        (157, 2),
+        (158, 2),
+        (159, 2),
+        (160, 2),
+        (161, 2),
+        (203, 2),
+        (204, 3),
+    ];
     let of_24_bits = [(167, 3), (168, 3), (169, 2), (170, 2)];
     let o = |op, operands: &[u32]| (op, operands.to_vec());
     let mut code = vec![
@@ -61,7 +74,7 @@ fn devices_that_call_simple_functions_get_instructions() {
         let target = DeviceTarget { faults, ..rich() };
         let after = Module::from_words(legalize(&image(&before), &target).unwrap()).unwrap();
         support::assert_valid("the instructions", &after);
-        assert_eq!((count(&before), count(&after)), (64, if functions_are_called { 0 } else { 64 }));
+        assert_eq!((count(&before), count(&after)), (72, if functions_are_called { 0 } else { 72 }));
         let linkage = Decoration::LinkageAttributes as u32;
         let named = after.instructions().filter(|i| i.is(Op::Decorate) && i.operand(1) == Some(linkage));
         let names: BTreeSet<String> = named

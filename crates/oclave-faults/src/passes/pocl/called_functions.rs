@@ -8,6 +8,8 @@
 //! | `min`, `max`, `clamp` | comparisons and selections |
 //! | `abs`, `fabs` | a selection; a mask of bits |
 //! | `rotate` | two shifts |
+//! | `mul_hi`, `mad_hi` of up to 32 bits | products of twice as many bits |
+//! | `shuffle`, `shuffle2` | lanes by number |
 //! | `sqrt`, `fma`, `fmin`, `fmax`, `floor`, `ceil`, `trunc`, `rint`, `copysign` | intrinsic functions of LLVM |
 //! | `native_sqrt`, `half_sqrt` | that of `sqrt` |
 //! | `rsqrt`, `native_rsqrt`, `half_rsqrt` | that of `sqrt`, and a division |
@@ -62,15 +64,21 @@ const MIX: u32 = 99;
 const S_ABS: u32 = 141;
 const S_CLAMP: u32 = 149;
 const U_CLAMP: u32 = 150;
+const S_MAD_HI: u32 = 153;
 const S_MAX: u32 = 156;
 const U_MAX: u32 = 157;
 const S_MIN: u32 = 158;
 const U_MIN: u32 = 159;
+const S_MUL_HI: u32 = 160;
 const ROTATE: u32 = 161;
 const S_MAD24: u32 = 167;
 const U_MAD24: u32 = 168;
 const S_MUL24: u32 = 169;
 const U_MUL24: u32 = 170;
+const SHUFFLE: u32 = 182;
+const SHUFFLE2: u32 = 183;
+const U_MUL_HI: u32 = 203;
+const U_MAD_HI: u32 = 204;
 
 /// The module with instructions for such functions; `None` where there are none.
 ///
@@ -192,6 +200,13 @@ impl<'a> Call<'a> {
                 let product = emit(new, Op::IMul, ty, &[a, b]);
                 new.push(Op::IAdd, &[ty, result, product, c]);
             }
+            (S_MUL_HI | U_MUL_HI, &[a, b]) if self.width <= 32 => self.high_product(new, [a, b], result),
+            (S_MAD_HI | U_MAD_HI, &[a, b, c]) if self.width <= 32 => {
+                let high = new.fresh_id();
+                self.high_product(new, [a, b], high);
+                new.push(Op::IAdd, &[ty, result, high, c]);
+            }
+            (SHUFFLE | SHUFFLE2, &[ref vectors @ .., mask]) => return self.shuffle(new, vectors, mask),
             (S_MAX, &[a, b]) => self.choose(new, Op::SGreaterThan, [a, b], result),
             (U_MAX, &[a, b]) => self.choose(new, Op::UGreaterThan, [a, b], result),
             (S_MIN, &[a, b]) => self.choose(new, Op::SLessThan, [a, b], result),
@@ -248,6 +263,64 @@ impl<'a> Call<'a> {
         let raised = new.fresh_id();
         self.choose(new, above, [x, low], raised);
         self.choose(new, below, [raised, high], self.result);
+    }
+
+    /// The upper half of a product.
+    fn high_product(&self, new: &mut Rewriter<'_>, factors: [u32; 2], result: u32) {
+        match self.width {
+            8 => new.capability(Capability::Int16),
+            32 => new.capability(Capability::Int64),
+            _ => {}
+        }
+        let is_signed = matches!(self.number, S_MUL_HI | S_MAD_HI);
+        let convert = if is_signed { Op::SConvert } else { Op::UConvert };
+        let int = new.int_type(2 * self.width);
+        let wide = self.lanes.map_or(int, |lanes| new.vector_type(int, lanes));
+        let factors = factors.map(|factor| emit(new, convert, wide, &[factor]));
+        let product = emit(new, Op::IMul, wide, &factors);
+        let bits = new.int_constant(2 * self.width, self.width.into());
+        let bits = self.splat(new, wide, bits);
+        let high = emit(new, Op::ShiftRightLogical, wide, &[product, bits]);
+        new.push(Op::UConvert, &[self.ty, result, high]);
+    }
+
+    /// Takes lanes of one or two vectors by the lowest bits of a mask. Gives whether it did.
+    fn shuffle(&self, new: &mut Rewriter<'_>, vectors: &[u32], mask: u32) -> bool {
+        let definitions = new.definitions();
+        // The type of lanes, and their number.
+        let vector = |id: u32| {
+            let ty = definitions.instruction(definitions.type_of(id)?).filter(|ty| ty.is(Op::TypeVector))?;
+            Some((ty.operand(0)?, ty.operand(1)?))
+        };
+        let Some(lanes) = self.lanes else { return false };
+        let (from, lane, count) = match *vectors {
+            [one] => match vector(one) {
+                Some((lane, count)) => (one, lane, count),
+                None => return false,
+            },
+            [one, other] => match vector(one).filter(|(_, count)| *count <= 8) {
+                Some((lane, count)) => {
+                    if count > 2 {
+                        new.capability(Capability::Vector16);
+                    }
+                    let both = new.vector_type(lane, 2 * count);
+                    let all: Vec<u32> = [one, other].into_iter().chain(0..2 * count).collect();
+                    (emit(new, Op::VectorShuffle, both, &all), lane, 2 * count)
+                }
+                None => return false,
+            },
+            _ => return false,
+        };
+        let index = new.int_type(self.width);
+        let most = new.int_constant(self.width, u64::from(count) - 1);
+        let mut parts = vec![self.ty, self.result];
+        for number in 0..lanes {
+            let number = emit(new, Op::CompositeExtract, index, &[mask, number]);
+            let number = emit(new, Op::BitwiseAnd, index, &[number, most]);
+            parts.push(emit(new, Op::VectorExtractDynamic, lane, &[from, number]));
+        }
+        new.push(Op::CompositeConstruct, &parts);
+        true
     }
 
     /// The type of comparisons.
