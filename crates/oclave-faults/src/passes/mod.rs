@@ -156,8 +156,8 @@ impl<'a> Passes<'a> {
     /// # Errors
     /// Those of the passes.
     pub fn insert_fences(&mut self, module: Module) -> Result<Module> {
-        let module = self.run(&vector_accesses::PASS, module)?;
-        self.run(&fences::PASS, module)
+        let module = self.run(&vector_accesses::PASS, &module)?.unwrap_or(module);
+        Ok(self.run(&fences::PASS, &module)?.unwrap_or(module))
     }
 
     /// Gives loops and barriers a form that the device's compiler follows.
@@ -165,7 +165,7 @@ impl<'a> Passes<'a> {
     /// # Errors
     /// Those of the passes.
     pub fn legalize_barriers(&mut self, module: Module) -> Result<LegalBarriers> {
-        let module = self.run(&endless_loops::PASS, module)?;
+        let module = self.run(&endless_loops::PASS, &module)?.unwrap_or(module);
         let wanted = [Fault::Q13, Fault::Q14].into_iter().find(|fault| self.target.faults.has(*fault));
         let Some(fault) = wanted.filter(|fault| self.is_next(*fault, BARRIERS)) else {
             return Ok(LegalBarriers { module, refused_kernels: Vec::new() });
@@ -177,22 +177,34 @@ impl<'a> Passes<'a> {
         Ok(legal)
     }
 
-    /// Runs all other passes.
+    /// Runs all other passes. Gives `None` where none changes the module. After an error, the passes may run again for another module.
     ///
     /// # Errors
     /// Those of the passes.
-    pub fn finish(&mut self, module: Module) -> Result<Module> {
-        LATE.iter().try_fold(module, |module, pass| self.run(pass, module))
+    pub fn finish(&mut self, module: &Module) -> Result<Option<Module>> {
+        let before = self.number;
+        let mut changed = None;
+        for pass in LATE {
+            match self.run(pass, changed.as_ref().unwrap_or(module)) {
+                Ok(after) => changed = after.or(changed),
+                Err(error) => {
+                    self.number = before;
+                    return Err(error);
+                }
+            }
+        }
+        Ok(changed)
     }
 
-    fn run(&mut self, pass: &Pass, module: Module) -> Result<Module> {
+    /// The module after a pass; `None` where it stays as it is.
+    fn run(&mut self, pass: &Pass, module: &Module) -> Result<Option<Module>> {
         if !self.target.faults.has(pass.fault) || !self.is_next(pass.fault, pass.name) {
-            return Ok(module);
+            return Ok(None);
         }
-        let input = Input { module: &module, target: &self.target, image: self.image };
-        let Some(after) = (pass.run)(&input)? else { return Ok(module) };
-        self.tell(pass.fault, pass.name, &module, &after)?;
-        Ok(after)
+        let input = Input { module, target: &self.target, image: self.image };
+        let Some(after) = (pass.run)(&input)? else { return Ok(None) };
+        self.tell(pass.fault, pass.name, module, &after)?;
+        Ok(Some(after))
     }
 
     /// Counts a pass, and whether it is among those that run.

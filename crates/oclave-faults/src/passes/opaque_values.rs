@@ -167,3 +167,21 @@ fn functions_of(module: &Module, values: &HashSet<u32>) -> HashSet<u32> {
     }
     functions
 }
+
+/// A constant vector whose lanes are the same.
+pub(crate) fn splat(new: &mut Rewriter<'_>, ty: u32, lane: u32, lanes: u32) -> u32 {
+    let mut words = vec![ty];
+    words.extend((0..lanes).map(|_| lane));
+    new.intern(Op::ConstantComposite, &words)
+}
+
+/// The floating-point number 1 of 16, 32 or 64 bits.
+pub(crate) fn float_one(new: &mut Rewriter<'_>, width: u32) -> u32 {
+    let ty = new.float_type(width);
+    let words: &[u32] = match width {
+        16 => &[0x3C00],
+        32 => &[0x3F80_0000],
+        _ => &[0, 0x3FF0_0000],
+    };
+    new.intern(Op::Constant, &[&[ty], words].concat())
+}

@@ -16,7 +16,7 @@
 //! replaces it.
 
 use crate::Fault;
-use crate::passes::opaque_values::emit;
+use crate::passes::opaque_values::{emit, float_one, splat};
 use crate::passes::{Pass, Result, pass};
 use crate::table::{INTEL, LLVMPIPE, POCL_CPU, fault};
 use oclave_spirv::{Capability, Definitions, Instruction, Module, Op, Rewriter, Type, TypeTable};
@@ -148,7 +148,6 @@ enum Form {
         term: u32,
     },
     Step {
-        lane: u32,
         width: u32,
         lanes: u32,
         edge: u32,
@@ -205,7 +204,7 @@ impl Reader<'_, '_> {
                 _ => return None,
             },
             (STEP, &[edge, value]) => match self.lanes(ty)? {
-                (lane, Type::Float { width }, lanes) => Form::Step { lane, width, lanes, edge, value },
+                (_, Type::Float { width }, lanes) => Form::Step { width, lanes, edge, value },
                 _ => return None,
             },
             (SHUFFLE | SHUFFLE2, &[ref sources @ .., mask]) => {
@@ -295,16 +294,11 @@ impl Call {
                 }
                 new.push(convert, &[ty, result, sum]);
             }
-            Form::Step { lane, width, lanes, edge, value } => {
+            Form::Step { width, lanes, edge, value } => {
                 let truth = new.bool_type();
                 let truth = new.vector_type(truth, lanes);
                 let is_less = emit(new, Op::FOrdLessThan, truth, &[value, edge]);
-                let one: &[u32] = match width {
-                    16 => &[0x3C00],
-                    32 => &[0x3F80_0000],
-                    _ => &[0, 0x3FF0_0000],
-                };
-                let one = new.intern(Op::Constant, &[&[lane], one].concat());
+                let one = float_one(new, width);
                 let ones = splat(new, ty, one, lanes);
                 let zeros = new.null_constant(ty);
                 new.push(Op::Select, &[ty, result, is_less, zeros, ones]);
@@ -339,11 +333,4 @@ impl Call {
             }
         }
     }
-}
-
-/// A constant vector whose lanes are the same.
-fn splat(new: &mut Rewriter<'_>, ty: u32, lane: u32, lanes: u32) -> u32 {
-    let mut words = vec![ty];
-    words.extend((0..lanes).map(|_| lane));
-    new.intern(Op::ConstantComposite, &words)
 }

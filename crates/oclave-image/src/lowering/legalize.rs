@@ -141,8 +141,8 @@ fn finish(
 ) -> Result<(Module, Vec<UnsupportedKernel>)> {
     let mut unsupported: Vec<UnsupportedKernel> = Vec::new();
     loop {
-        match passes.finish(module.clone()) {
-            Ok(module) => return Ok((module, unsupported)),
+        match passes.finish(&module) {
+            Ok(changed) => return Ok((changed.unwrap_or(module), unsupported)),
             Err(FaultError::Kernel { kernel, what })
                 if image.kernels.iter().any(|known| known.name == kernel)
                     && unsupported.len() + 1 < image.kernels.len() =>

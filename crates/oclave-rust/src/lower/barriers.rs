@@ -284,7 +284,7 @@ impl Lower<'_, '_> {
                 inst.result = inst.result.map(|(ty, id)| (ty, of(id)));
             }
         }
-        rename(&mut blocks, |id| new.get(&id).map(|id| id.word()));
+        rename(&mut blocks, &new);
         (blocks, new)
     }
 

@@ -139,7 +139,7 @@ pub(super) fn merged(blocks: Vec<Block>) -> Vec<Block> {
             None => new.push(block),
         }
     }
-    rename(&mut new, |id| part_of.get(&id).copied());
+    rename_with(&mut new, |id| part_of.get(&id).copied());
     new
 }
 
@@ -148,8 +148,13 @@ pub(super) fn effect(op: Op, operands: &[u32]) -> Inst {
     Inst { op, result: None, operands: operands.to_vec() }
 }
 
-/// Replaces ids that operands use, labels included.
-pub(super) fn rename(blocks: &mut [Block], of: impl Fn(u32) -> Option<u32>) {
+/// Replaces ids that operands use, labels included, by others.
+pub(super) fn rename(blocks: &mut [Block], of: &BTreeMap<u32, ValueId>) {
+    rename_with(blocks, |id| of.get(&id).map(|id| id.word()));
+}
+
+/// As [`rename`], by a function. What it gives nothing for stays.
+pub(super) fn rename_with(blocks: &mut [Block], of: impl Fn(u32) -> Option<u32>) {
     for block in blocks {
         for inst in block.phis.iter_mut().chain(&mut block.code).chain(&mut block.end) {
             for place in ids(inst.op, inst.operands.len()) {

@@ -10,7 +10,7 @@ use oclave_spirv::analysis::control_flow::Tree;
 use oclave_spirv::{Op, ValueId};
 
 use super::barriers::{Loop, loops, reachable_from};
-use super::code::{Block, Inst, edges, effect, has_no_effect, ids, redirect, rename, targets};
+use super::code::{Block, Inst, edges, effect, has_no_effect, ids, redirect, rename_with, targets};
 use super::function::Lower;
 use super::ranges::AtMost;
 
@@ -232,7 +232,9 @@ impl Lower<'_, '_> {
             select(ulong, failed_now, failed.word(), one.word()),
         ];
         for &at in &deferral.passed {
-            rename(std::slice::from_mut(blocks.get_mut(at)?), |id| (id == index).then_some(checked.word()));
+            rename_with(std::slice::from_mut(blocks.get_mut(at)?), |id| {
+                (id == index).then_some(checked.word())
+            });
         }
         let first = blocks.get_mut(deferral.header)?;
         for pair in first.phis.iter_mut().flat_map(|phi| phi.operands.chunks_exact_mut(2)) {

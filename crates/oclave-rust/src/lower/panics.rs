@@ -79,7 +79,7 @@ pub(super) struct Report {
 }
 
 impl Lower<'_, '_> {
-    /// Writes what tells the host of panics. Where work-items do not wait for others, all panics of a kernel go on to one block: devices may
+    /// Writes what tells the host of panics. In kernels whose work-items do not wait for others, all panics go on to one block. Devices may
     /// calculate for all work-items what few of them get to.
     pub(super) fn write_reports(&mut self) {
         let reports = std::mem::take(&mut self.reports);

@@ -1,8 +1,8 @@
 //! Loops with barriers that run as often as is known when the kernel is built.
 //!
 //! LLVM unrolls such loops of kernels in C. In Rust it may not copy barriers, as rustc cannot mark them as `convergent`. Compilers for
-//! CPUs let all work-items take each stretch between two barriers before any of them takes the next, and keep the values of loops in
-//! memory. In a loop that is unrolled, its counter is a constant.
+//! CPUs run all work-items up to a barrier before any of them goes on, and keep the values of loops in memory. In a loop that is unrolled,
+//! its counter is a constant.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use oclave_spirv::analysis::control_flow::Tree;
 use oclave_spirv::{Builder, Op};
 
 use super::barriers::loops;
-use super::code::{Block, Inst, edges, effect, merged, redirect, rename, without_unreached};
+use super::code::{Block, Inst, edges, effect, merged, redirect, rename_with, without_unreached};
 use super::function::Lower;
 
 /// Loops that run more often stay loops.
@@ -88,7 +88,7 @@ impl Lower<'_, '_> {
             unrolled.append(&mut copies);
             previous = Some(now);
         }
-        rename(&mut rest, |id| previous.as_ref()?.get(&id).copied());
+        rename_with(&mut rest, |id| previous.as_ref()?.get(&id).copied());
         rest.splice(place..place, unrolled);
         without_unreached(rest)
     }
@@ -117,7 +117,7 @@ impl Lower<'_, '_> {
                 value.is_none()
             });
         }
-        rename(copies, |id| begins.get(&id).copied());
+        rename_with(copies, |id| begins.get(&id).copied());
         begins
     }
 

@@ -168,7 +168,7 @@ impl Lower<'_, '_> {
         let mut instead: BTreeMap<u32, ValueId> = code.clone().filter_map(difference).collect();
         let zero = self.number(64, 0);
         instead.extend(parts.iter().map(|part| (*part, zero)));
-        rename(blocks, |id| instead.get(&id).map(|id| id.word()));
+        rename(blocks, &instead);
         !parts.is_empty()
     }
 
@@ -223,7 +223,7 @@ impl Lower<'_, '_> {
             arguments.iter().map(|(ty, _)| (*ty, self.output.builder.value())).collect();
         let of: BTreeMap<u32, ValueId> =
             arguments.iter().zip(&parameters).map(|((_, old), (_, new))| (old.word(), *new)).collect();
-        rename(&mut blocks, |id| of.get(&id).map(|id| id.word()));
+        rename(&mut blocks, &of);
         let code = assemble(&self.variables, &blocks);
         let (void, function) = (self.output.builder.void_type(), self.output.builder.value());
         let name = format!("{}.{name}", self.output.kernel);
@@ -246,6 +246,6 @@ impl Lower<'_, '_> {
             of.insert(id.word(), new);
             *id = new;
         }
-        rename(blocks, |id| of.get(&id).map(|id| id.word()));
+        rename(blocks, &of);
     }
 }

@@ -19,7 +19,7 @@
 use std::collections::BTreeMap;
 
 use crate::Fault;
-use crate::passes::opaque_values::emit;
+use crate::passes::opaque_values::{emit, float_one, splat};
 use crate::passes::{Pass, Result, pass};
 use crate::table::{POCL_6, fault};
 use oclave_spirv::{Capability, Definitions, Instruction, Module, Op, Rewriter, Type, TypeTable};
@@ -174,7 +174,8 @@ impl<'a> Call<'a> {
         let operands = [&[function], arguments].concat();
         if matches!(number, RSQRT | NATIVE_RSQRT | HALF_RSQRT) {
             let root = emit(new, Op::FunctionCall, ty, &operands);
-            let one = self.one(new);
+            let one = float_one(new, self.width);
+            let one = self.splat(new, ty, one);
             new.push(Op::FDiv, &[ty, result, one, root]);
         } else {
             new.push(Op::FunctionCall, &[&[ty, result], &*operands].concat());
@@ -329,33 +330,14 @@ impl<'a> Call<'a> {
         self.lanes.map_or(truth, |lanes| new.vector_type(truth, lanes))
     }
 
-    /// The floating-point number 1, in each lane of a vector.
-    fn one(&self, new: &mut Rewriter<'_>) -> u32 {
-        let float = new.float_type(self.width);
-        let bits = match self.width {
-            64 => 1_f64.to_bits(),
-            _ => u64::from(1_f32.to_bits()),
-        };
-        let words = [bits as u32, (bits >> 32) as u32];
-        let lane = new.intern(Op::Constant, &[&[float], &words[..self.width as usize / 32]].concat());
-        self.splat(new, self.ty, lane)
-    }
-
     /// An integer, in each lane of a vector.
     fn constant(&self, new: &mut Rewriter<'_>, ty: u32, value: u64) -> u32 {
         let lane = new.int_constant(self.width, value);
         self.splat(new, ty, lane)
     }
 
-    /// A constant in each lane of a vector.
+    /// A constant, or a vector with it in each lane.
     fn splat(&self, new: &mut Rewriter<'_>, ty: u32, lane: u32) -> u32 {
-        match self.lanes {
-            Some(lanes) => {
-                let mut words = vec![ty];
-                words.extend((0..lanes).map(|_| lane));
-                new.intern(Op::ConstantComposite, &words)
-            }
-            None => lane,
-        }
+        self.lanes.map_or(lane, |lanes| splat(new, ty, lane, lanes))
     }
 }

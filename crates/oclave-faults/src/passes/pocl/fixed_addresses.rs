@@ -11,7 +11,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::Fault;
 use crate::passes::built_in_vector::BuiltInVector;
-use crate::passes::opaque_values::{emit, hidden_zero};
+use crate::passes::opaque_values::{converted, emit, hidden_zero};
 use crate::passes::{Pass, Result, pass};
 use crate::table::{POCL_CPU_6, fault};
 use oclave_spirv::analysis::control_flow::Flow;
@@ -228,11 +228,12 @@ impl<'d, 'm> Finder<'d, 'm> {
                 | Op::ShiftLeftLogical
                 | Op::UConvert
                 | Op::SConvert
-                | Op::Bitcast,
+                | Op::Bitcast
+                | Op::AccessChain
+                | Op::InBoundsAccessChain
+                | Op::PtrAccessChain
+                | Op::InBoundsPtrAccessChain,
             ) => operands.iter().all(|operand| self.is_fixed(*operand, labels, known, depth - 1)),
-            Some(op) if is_access_chain(op) => {
-                operands.iter().all(|operand| self.is_fixed(*operand, labels, known, depth - 1))
-            }
             _ => false,
         };
         known.insert(id, is_fixed);
@@ -251,28 +252,22 @@ impl Writer<'_, '_, '_> {
     /// Writes the zero of an iteration.
     fn begin_iteration(&mut self, header: u32, counter: u32, (mask, width): (u32, u32)) {
         let ty = self.new.int_type(width);
-        let counter = self.resized(counter, self.finder.int_width(counter).unwrap_or(width), width);
+        let own = self.finder.int_width(counter).unwrap_or(width);
+        let counter = converted(&mut self.new, self.finder.types, (counter, own), ty);
         let zero = emit(&mut self.new, Op::BitwiseAnd, ty, &[counter, mask]);
         self.zeroes.insert(header, (zero, width));
     }
 
-    /// A number with other bits.
-    fn resized(&mut self, number: u32, from: u32, to: u32) -> u32 {
-        let ty = self.new.int_type(to);
-        if from == to { number } else { emit(&mut self.new, Op::UConvert, ty, &[number]) }
-    }
-
     fn address(&mut self, step: &Instruction<'_>, address: &Address) {
-        let (Some((zero, width)), Some(own), Some(ty), Some(result)) = (
+        let (Some(zero), Some(index_type), Some(ty), Some(result)) = (
             self.zeroes.get(&address.header).copied(),
-            self.finder.int_width(address.index),
+            self.finder.definitions.type_of(address.index),
             step.result_type(),
             step.result_id(),
         ) else {
             return self.new.copy(step);
         };
-        let zero = self.resized(zero, width, own);
-        let index_type = self.new.int_type(own);
+        let zero = converted(&mut self.new, self.finder.types, zero, index_type);
         let index = emit(&mut self.new, Op::IAdd, index_type, &[address.index, zero]);
         let mut operands = step.operands().to_vec();
         if let Some(operand) = operands.get_mut(address.place) {
