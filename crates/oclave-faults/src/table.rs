@@ -270,4 +270,5 @@ pub const FAULTS: &[Row] = &[
     mesa::uniform_counters::Q78,
     intel::filled_arrays::Q79,
     pocl::fixed_addresses::Q80,
+    pocl::private_arrays::Q81,
 ];

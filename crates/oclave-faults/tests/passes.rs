@@ -338,6 +338,71 @@ fn fixed_addresses_change_in_each_iteration_of_loops_with_barriers() {
     assert_eq!(module.instructions().filter(|i| i.is(Op::InBoundsPtrAccessChain)).count(), 2);
 }
 
+/// A kernel with an array of vectors, an element of which is stored, and a loop with a barrier that has one exit, or two.
+fn private_array(index: u32, exits: usize) -> Module {
+    let o = |op, operands: &[u32]| (op, operands.to_vec());
+    let mut code = vec![
+        o(Op::Capability, &[Capability::Addresses as u32]),
+        o(Op::Capability, &[Capability::Kernel as u32]),
+        o(Op::MemoryModel, &[2, 2]),
+        (Op::EntryPoint, with_string(&[6, 20], "k", &[])),
+        o(Op::TypeVoid, &[1]),
+        o(Op::TypeInt, &[2, 32, 0]),
+        o(Op::TypeBool, &[3]),
+        o(Op::Constant, &[2, 4, 4]),
+        o(Op::Constant, &[2, 5, 2]),
+        o(Op::Constant, &[2, 6, 272]),
+        o(Op::TypeVector, &[7, 2, 4]),
+        o(Op::TypeArray, &[8, 7, 4]),
+        o(Op::TypePointer, &[9, 7, 8]),
+        o(Op::TypePointer, &[10, 7, 2]),
+        o(Op::TypeFunction, &[11, 1, 2, 3, 3]),
+        o(Op::Function, &[1, 20, 0, 11]),
+        o(Op::FunctionParameter, &[2, 21]),
+        o(Op::FunctionParameter, &[3, 22]),
+        o(Op::FunctionParameter, &[3, 23]),
+        o(Op::Label, &[24]),
+        o(Op::Variable, &[9, 25, 7]),
+        o(Op::InBoundsPtrAccessChain, &[10, 26, 25, 5, index, 5]),
+        o(Op::Store, &[26, 21]),
+        o(Op::Branch, &[27]),
+        o(Op::Label, &[27]),
+        o(Op::ControlBarrier, &[5, 5, 6]),
+    ];
+    code.push(if exits == 2 { o(Op::BranchConditional, &[22, 28, 29]) } else { o(Op::Branch, &[28]) });
+    code.extend([
+        o(Op::Label, &[28]),
+        o(Op::BranchConditional, &[23, 27, 29]),
+        o(Op::Label, &[29]),
+        o(Op::Return, &[]),
+        o(Op::FunctionEnd, &[]),
+    ]);
+    assemble(Version::V1_0, &code)
+}
+
+#[test]
+fn private_arrays_of_loops_with_several_exits_are_loaded_at_both_ends() {
+    let (constant, parameter) = (5, 21);
+    for (index, exits) in [(parameter, 1), (constant, 2)] {
+        let same = private_array(index, exits);
+        assert_eq!(changed(&same, Fault::Q81).words(), same.words());
+    }
+    let module = changed(&private_array(parameter, 2), Fault::Q81);
+    let mut label = 0;
+    let mut loads = Vec::new();
+    for instruction in module.instructions() {
+        match instruction.op() {
+            Some(Op::Label) => label = instruction.result_id().unwrap(),
+            Some(Op::Load) => {
+                assert!(is_volatile_load(&instruction), "{instruction:?}");
+                loads.push(label);
+            }
+            _ => {}
+        }
+    }
+    assert_eq!(loads, [24, 29]);
+}
+
 /// A kernel with a struct by value: `{ uint, uint4[2] }`.
 fn lanes_of_an_argument() -> Module {
     let o = |op, operands: &[u32]| (op, operands.to_vec());

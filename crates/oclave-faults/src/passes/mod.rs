@@ -40,7 +40,7 @@ pub use pocl::barriers::{LegalBarriers, kernels_with_tangled_barriers};
 pub use pocl::wide_arguments::vector_argument_bytes;
 use pocl::{
     called_functions, endless_loops, fences, fixed_addresses, inverted_votes, masked_counters,
-    vector_accesses, volatile_loads, wide_arguments, zero_lanes,
+    private_arrays, vector_accesses, volatile_loads, wide_arguments, zero_lanes,
 };
 
 use crate::{Fault, FaultSet};
@@ -104,6 +104,7 @@ const LATE: &[Pass] = &[
     masked_counters::PASS,
     scalar_loops::PASS,
     volatile_loads::PASS,
+    private_arrays::PASS,
     opaque_negations::PASS,
     filled_arrays::PASS,
     divergent_phis::PASS,

@@ -9,6 +9,7 @@ pub(crate) mod fixed_addresses;
 pub(crate) mod inverted_votes;
 pub(crate) mod masked_counters;
 pub(crate) mod one_barrier;
+pub(crate) mod private_arrays;
 pub(crate) mod vector_accesses;
 pub(crate) mod volatile_loads;
 pub(crate) mod wide_arguments;
