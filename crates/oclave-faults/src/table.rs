@@ -271,4 +271,5 @@ pub const FAULTS: &[Row] = &[
     intel::filled_arrays::Q79,
     pocl::fixed_addresses::Q80,
     pocl::private_arrays::Q81,
+    mesa::narrow_counters::Q82,
 ];

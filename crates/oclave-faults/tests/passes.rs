@@ -403,6 +403,67 @@ fn private_arrays_of_loops_with_several_exits_are_loaded_at_both_ends() {
     assert_eq!(loads, [24, 29]);
 }
 
+/// A loop with a counter of 64 bits that begins with 3, grows by `step`, and is compared with `bound`. The loop is left where this holds.
+fn wide_counter(step: u32, compare: Op, bound: u32) -> Module {
+    let o = |op, operands: &[u32]| (op, operands.to_vec());
+    assemble(
+        Version::V1_0,
+        &[
+            o(Op::Capability, &[Capability::Addresses as u32]),
+            o(Op::Capability, &[Capability::Kernel as u32]),
+            o(Op::Capability, &[Capability::Int64 as u32]),
+            o(Op::MemoryModel, &[2, 2]),
+            (Op::EntryPoint, with_string(&[6, 20], "k", &[])),
+            o(Op::TypeVoid, &[1]),
+            o(Op::TypeInt, &[2, 64, 0]),
+            o(Op::TypeBool, &[3]),
+            o(Op::Constant, &[2, 4, 3, 0]),
+            o(Op::Constant, &[2, 5, step, 0]),
+            o(Op::Constant, &[2, 6, bound, 0]),
+            o(Op::TypePointer, &[7, 5, 2]),
+            o(Op::TypeFunction, &[8, 1, 7, 2]),
+            o(Op::Function, &[1, 20, 0, 8]),
+            o(Op::FunctionParameter, &[7, 21]),
+            o(Op::FunctionParameter, &[2, 22]),
+            o(Op::Label, &[23]),
+            o(Op::Branch, &[24]),
+            o(Op::Label, &[24]),
+            o(Op::Phi, &[2, 25, 4, 23, 26, 24]),
+            o(Op::Phi, &[2, 29, 22, 23, 26, 24]),
+            o(Op::InBoundsPtrAccessChain, &[7, 27, 21, 25]),
+            o(Op::Store, &[27, 29, 2, 8]),
+            o(Op::IAdd, &[2, 26, 25, 5]),
+            o(compare, &[3, 28, 26, 6]),
+            o(Op::BranchConditional, &[28, 30, 24]),
+            o(Op::Label, &[30]),
+            o(Op::Return, &[]),
+            o(Op::FunctionEnd, &[]),
+        ],
+    )
+}
+
+#[test]
+fn counters_with_a_known_last_value_have_32_bits() {
+    // They pass the bound, are left for another reason, begin behind it, or get too large.
+    for (step, compare, bound) in
+        [(4, Op::IEqual, 14), (4, Op::INotEqual, 15), (4, Op::IEqual, 3), (4, Op::IEqual, 0x7fff_fffd)]
+    {
+        let same = wide_counter(step, compare, bound);
+        assert_eq!(changed(&same, Fault::Q82).words(), same.words(), "{step} {compare:?} {bound}");
+    }
+    let module = changed(&wide_counter(4, Op::IEqual, 15), Fault::Q82);
+    let definitions = Definitions::new(&module);
+    for (id, inner) in [(25, Op::Phi), (26, Op::IAdd)] {
+        let widened = definitions.instruction(id).unwrap();
+        assert!(widened.is(Op::UConvert), "{widened:?}");
+        let narrow = definitions.instruction(widened.operand(0).unwrap()).unwrap();
+        let width = definitions.instruction(narrow.result_type().unwrap()).unwrap().operand(0);
+        assert!(narrow.is(inner) && width == Some(32), "{narrow:?}");
+    }
+    // Others that take the sum stay.
+    assert!(definitions.instruction(29).unwrap().operands().contains(&26));
+}
+
 /// A kernel with a struct by value: `{ uint, uint4[2] }`.
 fn lanes_of_an_argument() -> Module {
     let o = |op, operands: &[u32]| (op, operands.to_vec());

@@ -32,8 +32,9 @@ use intel::{
     opaque_negations, scalar_loops,
 };
 use mesa::{
-    constant_addresses, deep_conditions, function_names, guarded_loads, integer_pointers, packed_arguments,
-    phi_pairs, private_addresses, sub_group_sizes, unaligned, uniform_counters, vector_components,
+    constant_addresses, deep_conditions, function_names, guarded_loads, integer_pointers, narrow_counters,
+    packed_arguments, phi_pairs, private_addresses, sub_group_sizes, unaligned, uniform_counters,
+    vector_components,
 };
 use pocl::barriers;
 pub use pocl::barriers::{LegalBarriers, kernels_with_tangled_barriers};
@@ -110,6 +111,7 @@ const LATE: &[Pass] = &[
     divergent_phis::PASS,
     fixed_addresses::PASS,
     called_functions::PASS,
+    narrow_counters::PASS,
     uniform_counters::PASS,
     guarded_loads::PASS,
 ];

@@ -5,6 +5,7 @@ pub(crate) mod deep_conditions;
 pub(crate) mod function_names;
 pub(crate) mod guarded_loads;
 pub(crate) mod integer_pointers;
+pub(crate) mod narrow_counters;
 mod nesting;
 pub(crate) mod packed_arguments;
 pub(crate) mod phi_pairs;

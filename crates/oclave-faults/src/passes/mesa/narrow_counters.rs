@@ -1,0 +1,153 @@
+//! Counters of 64 bits in loops with a known last value.
+//!
+//! llvmpipe calculates eight work-items at once, of 32 bits each. Numbers of 64 bits take two registers and twice the instructions. So the
+//! counter of `for (ulong i = 16; i < 64; i++)` becomes one of 32 bits, which is widened where it is used.
+
+use std::collections::BTreeMap;
+
+use crate::Fault;
+use crate::passes::{Pass, Result, pass};
+use crate::table::{LLVMPIPE, fault};
+use oclave_spirv::analysis::control_flow::{Flow, Loop};
+use oclave_spirv::analysis::uniformity::condition;
+use oclave_spirv::{Definitions, Module, Op, Rewriter, Type, TypeTable};
+
+fault! {
+    /// **Q82. Mesa's rusticl 26.1.6 on llvmpipe.** Counters of 64 bits take twice the instructions of those of 32 bits, and so do the indices that are
+    /// made of them. SHA-256 in Rust, whose counters are `usize`, takes 4 % less time with counters of 32 bits.
+    Q82 {
+        affects: [LLVMPIPE],
+        seen: Measurements,
+        symptom: "Counters of 64 bits in loops with a known last value are slow.",
+        remedy: "They have 32 bits, and are widened where they are used (`narrow_counters`).",
+        upstream: [],
+    }
+}
+
+pub(in crate::passes) const PASS: Pass = pass(Fault::Q82, "narrow_counters", |on| narrow(on.module));
+
+/// The largest value that a counter and its last sum may have.
+const LARGEST: u64 = i32::MAX as u64;
+
+/// A counter.
+#[derive(Clone, Copy)]
+struct Counter {
+    phi: u32,
+    /// The value of the next iteration.
+    next: u32,
+    start: u64,
+    step: u64,
+    /// The blocks that the loop is entered from, and that goes back.
+    from: u32,
+    latch: u32,
+    /// The two of 32 bits.
+    narrow: [u32; 2],
+}
+
+/// The module with counters of 32 bits; `None` where it has no others.
+///
+/// # Errors
+/// As [`Rewriter::finish`].
+pub(crate) fn narrow(module: &Module) -> Result<Option<Module>> {
+    let definitions = Definitions::new(module);
+    let mut counters = counters(&definitions);
+    if counters.is_empty() {
+        return Ok(None);
+    }
+    let mut new = Rewriter::new(&definitions);
+    for counter in &mut counters {
+        counter.narrow = [new.fresh_id(), new.fresh_id()];
+    }
+    let by_phi: BTreeMap<u32, &Counter> = counters.iter().map(|counter| (counter.phi, counter)).collect();
+    let by_next: BTreeMap<u32, &Counter> = counters.iter().map(|counter| (counter.next, counter)).collect();
+    let [uint, ulong] = [32, 64].map(|width| new.int_type(width));
+    let mut after_phis: Vec<&Counter> = Vec::new();
+    for instruction in module.instructions() {
+        let result = instruction.result_id().unwrap_or(0);
+        if !matches!(instruction.op(), Some(Op::Phi | Op::Line | Op::NoLine)) {
+            for counter in after_phis.drain(..) {
+                new.push(Op::UConvert, &[ulong, counter.phi, counter.narrow[0]]);
+            }
+        }
+        if let Some(counter) = by_phi.get(&result) {
+            let start = new.int_constant(32, counter.start);
+            let [phi, next] = counter.narrow;
+            new.push(Op::Phi, &[uint, phi, start, counter.from, next, counter.latch]);
+            after_phis.push(counter);
+        } else if let Some(counter) = by_next.get(&result) {
+            let step = new.int_constant(32, counter.step);
+            let [phi, next] = counter.narrow;
+            new.push(Op::IAdd, &[uint, next, phi, step]);
+            new.push(Op::UConvert, &[ulong, result, next]);
+        } else {
+            new.copy(&instruction);
+        }
+    }
+    Ok(Some(new.finish()?))
+}
+
+fn counters(definitions: &Definitions<'_>) -> Vec<Counter> {
+    let types = TypeTable::new(definitions);
+    let mut found = Vec::new();
+    for flow in &Flow::of_functions(definitions.module()) {
+        for of in &flow.loops {
+            let phis = flow.phis.iter().filter(|(_, at)| **at == of.header).map(|(phi, _)| *phi);
+            let is_wide = |phi: &u32| {
+                definitions.type_of(*phi).and_then(|ty| types.ty(ty)) == Some(Type::Int { width: 64 })
+            };
+            found.extend(phis.filter(is_wide).filter_map(|phi| counter(definitions, flow, of, phi)));
+        }
+    }
+    found
+}
+
+/// A counter that begins with a constant, grows by one, and whose loop ends before a constant.
+fn counter(definitions: &Definitions<'_>, flow: &Flow<'_>, of: &Loop, phi: u32) -> Option<Counter> {
+    let label = |at: usize| flow.blocks.get(at).map(|block| block.label);
+    let from = label(flow.preheader(of)?)?;
+    let &[latch_at] = of.latches.as_slice() else { return None };
+    let latch = label(latch_at)?;
+    let (start, next) = match *definitions.instruction(phi)?.operands() {
+        [start, before, next, back] if before == from && back == latch => (start, next),
+        [next, back, start, before] if before == from && back == latch => (start, next),
+        _ => return None,
+    };
+    let start = definitions.int_constant(start)?;
+    let sum = definitions.instruction(next).filter(|sum| sum.is(Op::IAdd))?;
+    let step = match *sum.operands() {
+        [base, step] | [step, base] if base == phi => definitions.int_constant(step)?,
+        _ => return None,
+    };
+    let is_bound = |at: &usize| {
+        let bound = || bound(definitions, flow, of, *at, [phi, next]);
+        let ends = |(bound, is_exact): (u64, bool)| {
+            start < bound && bound <= LARGEST - step && (!is_exact || (bound - start).is_multiple_of(step))
+        };
+        flow.dominates(*at, latch_at) && bound().is_some_and(ends)
+    };
+    let is_small = (1..=LARGEST / 2).contains(&step) && start <= LARGEST;
+    let ends = is_small && flow.exiting(of).iter().any(is_bound);
+    ends.then_some(Counter { phi, next, start, step, from, latch, narrow: [0; 2] })
+}
+
+/// What a counter or its sum is compared with where a loop is left, and whether the loop is left only when both are equal.
+fn bound(
+    definitions: &Definitions<'_>,
+    flow: &Flow<'_>,
+    of: &Loop,
+    at: usize,
+    values: [u32; 2],
+) -> Option<(u64, bool)> {
+    let block = flow.blocks.get(at)?;
+    block.terminator.filter(|end| end.is(Op::BranchConditional))?;
+    let stays = block.successors.first().is_some_and(|to| of.blocks.contains(to));
+    let compared = definitions.instruction(condition(flow, at)?)?;
+    let &[value, bound] = compared.operands() else { return None };
+    let bound = definitions.int_constant(bound).filter(|_| values.contains(&value))?;
+    match compared.op()? {
+        Op::IEqual if !stays => Some((bound, true)),
+        Op::INotEqual if stays => Some((bound, true)),
+        Op::ULessThan | Op::SLessThan if stays => Some((bound, false)),
+        _ => None,
+    }
+}
