@@ -4,7 +4,7 @@
 mod support;
 
 use oclave_rust::{Compiled, Error, Text, compile};
-use oclave_spirv::{Capability, Decoration, Instruction, Op, StorageClass};
+use oclave_spirv::{Capability, Decoration, Definitions, Instruction, Op, StorageClass};
 use support::Compiler;
 
 const HEAD: &str = "use oclave_kernel::{Data, Global, Item, Local, Out, kernel};
@@ -192,6 +192,48 @@ fn loops_with_barriers_are_unrolled_if_their_number_of_iterations_is_known() {
         let compiled = sound(&compiler, &source);
         let found = compiled.module.instructions().filter(|i| i.is(Op::ControlBarrier)).count();
         assert_eq!(found, barriers, "{body}");
+    }
+}
+
+#[test]
+fn elements_that_a_loop_overwrites_are_not_filled() {
+    let compiler = Compiler::new();
+    for (body, zeroes) in [
+        ("for t in 16..64 { w[t] = mix(w[t - 3], w[t - 16]); }", 0),
+        ("for t in 16..62 { w[t] = mix(w[t - 3], w[t - 16]); }", 2),
+        ("for t in 16..64 { w[t] = mix(w[2], w[t - 1]); }", 0),
+        // Something reads the zeroes, or may do so, or not all elements are overwritten.
+        ("for t in 16..64 { w[t] = mix(w[t], w[t - 16]); }", 48),
+        ("for t in 16..64 { w[t] = mix(w[79 - t], w[t - 1]); }", 48),
+        ("for t in 16..64 { w[t] = mix(w[20], w[t - 16]); }", 48),
+        ("w[3] = w[n % 64]; for t in 16..64 { w[t] = mix(w[t - 3], w[t - 16]); }", 48),
+        ("for t in 16..n.min(64) { w[t] = mix(w[t - 3], w[t - 16]); }", 48),
+        ("for t in 16..64 { w[t] = mix(w[t - 3], w[t - 16]); if w[t] == 7 { break; } }", 48),
+        ("if n > 7 { for t in 16..64 { w[t] = mix(w[t - 3], w[t - 16]); } }", 48),
+    ] {
+        let source = format!(
+            "fn mix(a: u32, b: u32) -> u32 {{
+                 let a = a.rotate_left(7) ^ a.rotate_left(18) ^ a >> 3;
+                 let b = b.rotate_left(17) ^ b.rotate_left(19) ^ b >> 10;
+                 a.wrapping_mul(31).wrapping_add(b) ^ a.wrapping_add(b).rotate_left(11)
+             }}
+             #[kernel] pub fn k(n: u32, mut y: Out<u32>) {{
+                 let n = n as usize;
+                 let mut w = [0; 64];
+                 for t in 0..16 {{ w[t] = mix(n as u32, t as u32); }}
+                 {body}
+                 let mut sum = 1_u32;
+                 for t in 0..64 {{ sum = mix(sum, w[(sum as usize ^ t) % 64]); }}
+                 *y = sum;
+             }}"
+        );
+        let compiled = sound(&compiler, &source);
+        let definitions = Definitions::new(&compiled.module);
+        let is_fill = |i: &Instruction<'_>| {
+            i.is(Op::Store) && i.operand(1).and_then(|value| definitions.int_constant(value)) == Some(0)
+        };
+        let found = compiled.module.instructions().filter(is_fill).count();
+        assert_eq!(found, zeroes, "{body}");
     }
 }
 

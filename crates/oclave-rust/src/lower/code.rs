@@ -194,13 +194,21 @@ pub(super) fn has_no_effect(inst: &Inst) -> bool {
     }
 }
 
-/// The words of blocks, the variables of the function in the first. What nobody uses is left out.
-pub(super) fn assemble(variables: &[Inst], blocks: &[Block]) -> Code {
+/// Leaves out instructions whose results nobody uses.
+pub(super) fn leave_out_unused(blocks: &mut [Block]) {
     let used = used(blocks);
     let is_used = |inst: &Inst| match inst.result {
         Some((_, id)) => !may_go(inst) || used.get(&id.word()).is_some_and(|count| *count > 0),
         None => true,
     };
+    for block in blocks {
+        block.phis.retain(is_used);
+        block.code.retain(is_used);
+    }
+}
+
+/// The words of blocks, the variables of the function in the first.
+pub(super) fn assemble(variables: &[Inst], blocks: &[Block]) -> Code {
     let mut code = Code::new();
     for (index, block) in blocks.iter().enumerate() {
         code.push(Op::Label, &[block.label.word()]);
@@ -208,7 +216,7 @@ pub(super) fn assemble(variables: &[Inst], blocks: &[Block]) -> Code {
             variables.iter().for_each(|inst| write(&mut code, inst));
         }
         let insts = block.phis.iter().chain(&block.code).chain(&block.end);
-        insts.filter(|inst| is_used(inst)).for_each(|inst| write(&mut code, inst));
+        insts.for_each(|inst| write(&mut code, inst));
     }
     code
 }

@@ -5,8 +5,9 @@ use std::rc::Rc;
 
 use oclave_spirv::{Code, Op, TypeId, ValueId};
 
-use super::code::{Block, Inst, assemble};
+use super::code::{Block, Inst, assemble, leave_out_unused};
 use super::messages::{DivergingCall, Source};
+use super::overwritten::leave_out_overwritten;
 use super::types::{Leaf, Scalar, class, leaves, range, storage_width};
 use super::{Argument, Output, panics};
 use crate::llvm::layout;
@@ -215,8 +216,18 @@ impl<'a, 'p> Lower<'a, 'p> {
             let ty = self.note_type();
             all.push((ty, note));
         }
-        let code = assemble(&self.variables, &self.blocks);
+        let blocks = std::mem::take(&mut self.blocks);
+        let code = self.assemble(blocks);
         Ok(Lowered { returns, parameters: all, code, panics })
+    }
+
+    /// The words of blocks with the function's variables.
+    pub(super) fn assemble(&self, mut blocks: Vec<Block>) -> Code {
+        leave_out_unused(&mut blocks);
+        if leave_out_overwritten(&self.output.builder, &self.variables, &mut blocks) {
+            leave_out_unused(&mut blocks);
+        }
+        assemble(&self.variables, &blocks)
     }
 
     fn refuse(&self, instruction: Option<&Instruction>, refusal: Refusal) -> Error {

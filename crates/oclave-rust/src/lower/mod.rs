@@ -17,6 +17,7 @@ mod library;
 mod memory;
 mod messages;
 mod nested;
+mod overwritten;
 pub(crate) mod panics;
 mod print;
 mod ranges;

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use oclave_spirv::{BuiltIn, FunctionControl, Op, TypeId, ValueId};
 
 use super::barriers::reachable_from;
-use super::code::{Block, Inst, assemble, effect, rename, targets, without_unreached};
+use super::code::{Block, Inst, effect, rename, targets, without_unreached};
 use super::deferred::{Check, Place, can_begin_again, compared, place};
 use super::function::Lower;
 use super::ranges::{AtMost, Ranges, no_offset};
@@ -224,7 +224,7 @@ impl Lower<'_, '_> {
         let of: BTreeMap<u32, ValueId> =
             arguments.iter().zip(&parameters).map(|((_, old), (_, new))| (old.word(), *new)).collect();
         rename(&mut blocks, &of);
-        let code = assemble(&self.variables, &blocks);
+        let code = self.assemble(blocks);
         let (void, function) = (self.output.builder.void_type(), self.output.builder.value());
         let name = format!("{}.{name}", self.output.kernel);
         self.output.builder.name(function, &name);
