@@ -49,6 +49,28 @@ pub fn before_sum(item: Item<1>, x: &[u32], sums: Global<u32>) {
 /// Each iteration waits. Work-items go on with the next one on different paths, one of which keeps `kept`.
 #[kernel]
 pub fn by_several_paths(item: Item<1>, steps: u32, x: &[u32], out: Global<u32>) {
+    go_on_by_several_paths(&item, steps, x, &out, |_| item.local_barrier());
+}
+
+/// The same with a function of the work-group.
+#[kernel]
+pub fn by_several_paths_with_votes(item: Item<1>, steps: u32, x: &[u32], out: Global<u32>) {
+    let mut votes = 0_u32;
+    go_on_by_several_paths(&item, steps, x, &out, |step| {
+        votes += u32::from(item.work_group().any(step as usize % 8 == item.local_id()[0]));
+    });
+    let [at] = item.global_id();
+    out.set(at, out.get(at) ^ votes << 16);
+}
+
+#[inline(always)]
+fn go_on_by_several_paths(
+    item: &Item<1>,
+    steps: u32,
+    x: &[u32],
+    out: &Global<u32>,
+    mut wait: impl FnMut(u32),
+) {
     let ([me], [at]) = (item.local_id(), item.global_id());
     let (mut kept, mut sum, mut step) = (2_u32, 0_u32, 0_u32);
     loop {
@@ -58,7 +80,7 @@ pub fn by_several_paths(item: Item<1>, steps: u32, x: &[u32], out: Global<u32>) 
             break;
         }
         step += x[step as usize % 8] % 3 + 1;
-        item.local_barrier();
+        wait(step);
         if kept.wrapping_add(me as u32) & 1 != 0 {
             out.set(at, out.get(at).wrapping_mul(3).wrapping_add(step));
             if steps > 4 {
@@ -198,4 +220,22 @@ pub fn before_sub_group_alone(item: Item<1>, x: &[u32], out: Global<u32>) {
     let first = group.reduce_add(1_u32);
     let sum = group.reduce_max(100 / x[at]);
     out.set(at, sum * 1000 + first);
+}
+
+/// Functions of the work-group in a loop, before which work-items may panic.
+#[kernel]
+pub fn sums_in_loop(item: Item<1>, steps: u32, x: &[u32], out: Global<u32>) {
+    let ([me], [at]) = (item.local_id(), item.global_id());
+    let (mut sum, mut own) = (0_u32, 0_u32);
+    for step in 0..steps {
+        let value = x[at + step as usize];
+        sum = sum.wrapping_mul(31).wrapping_add(item.work_group().reduce_add(value));
+        if (sum >> 3) as usize % 8 == me % 8 {
+            own = own.wrapping_mul(7).wrapping_add(sum);
+        }
+        if item.work_group().any(value == 77) {
+            break;
+        }
+    }
+    out.set(at, own);
 }

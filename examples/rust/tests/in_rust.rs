@@ -700,14 +700,32 @@ fn a_panic_before_a_barrier_does_not_hang() {
 
 #[test]
 fn work_items_go_on_with_an_iteration_by_several_paths() {
-    let (_, queue) = queue();
+    use kernels::barriers::{by_several_paths, by_several_paths_with_votes};
+    let (context, queue) = queue();
     let numbers = [5_u32, 1, 7, 2, 9, 4, 3, 8];
     let x = queue.upload(&numbers).unwrap();
-    for (steps, group) in [(3, 2), (9, 2), (40, 8), (25, 32)] {
+    let has_functions = context.device().capabilities().aspects.contains(Aspects::WORK_GROUP_COLLECTIVES);
+    // PoCL 6.0 has no functions of work-groups of two.
+    for (steps, group, votes) in [
+        (3, 2, false),
+        (9, 2, false),
+        (40, 8, false),
+        (25, 32, false),
+        (3, 8, true),
+        (9, 8, true),
+        (40, 8, true),
+        (25, 32, true),
+    ] {
+        if votes && !has_functions {
+            println!("skipped: the device has no functions of work-groups");
+            continue;
+        }
         let out = queue.upload(&[1_u32; 96]).unwrap();
-        queue
-            .parallel_for(NdRange::new(96, group), kernels::barriers::by_several_paths(steps, &x, &out))
-            .unwrap();
+        let call = match votes {
+            true => by_several_paths_with_votes(steps, &x, &out),
+            false => by_several_paths(steps, &x, &out),
+        };
+        queue.parallel_for(NdRange::new(96, group), call).unwrap();
         let expected: Vec<u32> = (0..96_u32)
             .map(|at| {
                 let me = at % group as u32;
@@ -716,8 +734,10 @@ fn work_items_go_on_with_an_iteration_by_several_paths() {
                     1 => numbers[step as usize % 8],
                     _ => numbers[(step as usize + 1) % 8] / 2,
                 };
+                let mut iterations = 0;
                 while step < steps + more(step) {
                     step += numbers[step as usize % 8] % 3 + 1;
+                    iterations += 1;
                     if kept.wrapping_add(me) & 1 == 0 {
                         sum = sum.wrapping_mul(31).wrapping_add(step);
                         continue;
@@ -730,10 +750,35 @@ fn work_items_go_on_with_an_iteration_by_several_paths() {
                         kept = kept.wrapping_add(kept) ^ (numbers[sum as usize % 8] << 1);
                     }
                 }
-                out ^ sum.wrapping_mul(7) ^ kept
+                // A work-item votes for it in each iteration, as there are at least eight.
+                out ^ sum.wrapping_mul(7) ^ kept ^ (u32::from(votes) * iterations) << 16
             })
             .collect();
-        assert_eq!(queue.read(&out).unwrap(), expected, "{steps} steps, groups of {group}");
+        assert_eq!(queue.read(&out).unwrap(), expected, "{steps} steps, groups of {group}, votes: {votes}");
+    }
+}
+
+#[test]
+fn functions_of_work_groups_in_loops() {
+    use kernels::barriers::sums_in_loop;
+    let (context, queue) = queue();
+    if !context.device().capabilities().aspects.contains(Aspects::WORK_GROUP_COLLECTIVES) {
+        println!("skipped: the device has no functions of work-groups");
+        return;
+    }
+    let mut x: Vec<u32> = numbers(104).iter().map(|n| *n as u32 % 1000 + 100).collect();
+    x[50] = 77;
+    for (steps, group) in [(0, 8), (1, 8), (5, 8), (8, 32)] {
+        let (given, out) = (queue.upload(&x).unwrap(), context.alloc_device::<u32>(96).unwrap());
+        queue.parallel_for(NdRange::new(96, group), sums_in_loop(steps, &given, &out)).unwrap();
+        let mut wanted = vec![0; 96];
+        host::barriers::sums_in_loop::run_on_host(
+            HostRange::with_groups([96], [group]),
+            steps,
+            &x,
+            &mut wanted,
+        );
+        assert_eq!(queue.read(&out).unwrap(), wanted, "{steps} steps, groups of {group}");
     }
 }
 

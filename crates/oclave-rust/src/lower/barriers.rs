@@ -67,7 +67,7 @@ impl Signals {
 }
 
 /// Whether an instruction needs all work-items of a group.
-fn waits(inst: &Inst, scope: ValueId) -> bool {
+pub(super) fn waits(inst: &Inst, scope: ValueId) -> bool {
     inst.operands.first() == Some(&scope.word())
         && (inst.op == Op::ControlBarrier || is_group_function(inst.op))
 }

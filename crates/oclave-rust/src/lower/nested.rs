@@ -6,31 +6,31 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use oclave_spirv::Op;
 use oclave_spirv::analysis::control_flow::Tree;
+use oclave_spirv::{Op, ValueId};
 
-use super::barriers::loops;
+use super::barriers::{loops, waits};
+use super::calls::WORK_GROUP;
 use super::code::{Block, Inst, effect, has_no_effect, redirect, targets};
 use super::function::Lower;
 
 impl Lower<'_, '_> {
     /// Makes one loop of nested ones with a barrier, where the outer one only goes on to the inner one.
     pub(super) fn join_nested_loops(&mut self) {
-        while let Some((outer, inner)) = self.nested_loops() {
+        let group = self.number(32, WORK_GROUP);
+        while let Some((outer, inner)) = self.nested_loops(group) {
             self.join(outer, inner);
         }
     }
 
     /// The first blocks of two such loops.
-    fn nested_loops(&self) -> Option<(usize, usize)> {
-        let has_barrier = |at: &usize| {
-            self.blocks
-                .get(*at)
-                .is_some_and(|block| block.code.iter().any(|inst| inst.op == Op::ControlBarrier))
+    fn nested_loops(&self, group: ValueId) -> Option<(usize, usize)> {
+        let has_meeting = |at: &usize| {
+            self.blocks.get(*at).is_some_and(|block| block.code.iter().any(|inst| waits(inst, group)))
         };
         let (_, edges) = self.edges();
         let all = loops(&edges);
-        all.iter().filter(|(_, body)| body.iter().any(has_barrier)).find_map(|(outer, body)| {
+        all.iter().filter(|(_, body)| body.iter().any(has_meeting)).find_map(|(outer, body)| {
             let [inner] = *edges.get(*outer)?.as_slice() else { return None };
             let is_loop =
                 inner != *outer && body.contains(&inner) && all.iter().any(|(header, _)| *header == inner);

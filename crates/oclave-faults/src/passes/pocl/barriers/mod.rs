@@ -54,7 +54,7 @@ use changes::Changes;
 pub(crate) use changes::innermost_loops;
 
 use crate::passes::pocl::dead_ends;
-use crate::passes::pocl::one_barrier;
+use crate::passes::pocl::one_barrier::{self, Plans};
 use crate::passes::{Result, Target};
 use oclave_spirv::analysis::control_flow::{Block, Flow};
 use oclave_spirv::analysis::references::{is_interpreter, kernel_entry};
@@ -298,16 +298,20 @@ fn single_kernels(module: &Module) -> BTreeSet<u32> {
 fn with_one_barrier(
     module: Module,
     address_bits: u32,
-    choose: impl FnOnce(&Uniformity<'_, '_>, &[Flow<'_>]) -> BTreeSet<u32>,
+    choose: impl Fn(&Uniformity<'_, '_>, &[Flow<'_>]) -> BTreeSet<u32>,
 ) -> Result<Module> {
-    let changed = {
-        let flows = Flow::of_functions(&module);
-        let definitions = Definitions::new(&module);
+    let run = |module: &Module,
+               change: &dyn Fn(&Definitions<'_>, &Plans<'_, '_>) -> Result<Option<Module>>| {
+        let flows = Flow::of_functions(module);
+        let definitions = Definitions::new(module);
         let uniformity = Uniformity::new(&definitions, &flows);
         let functions = choose(&uniformity, &flows);
         let plans = one_barrier::candidates(&definitions, &uniformity, &flows, &functions);
-        if plans.is_empty() { None } else { Some(one_barrier::gather(&definitions, &plans, address_bits)?) }
+        if plans.is_empty() { Ok(None) } else { change(&definitions, &plans) }
     };
+    let module = run(&module, &one_barrier::part_group_functions)?.unwrap_or(module);
+    let changed =
+        run(&module, &|definitions, plans| one_barrier::gather(definitions, plans, address_bits).map(Some))?;
     Ok(changed.unwrap_or(module))
 }
 

@@ -55,16 +55,73 @@ pub(crate) fn candidates<'f, 'm>(
     uniformity: &Uniformity<'_, '_>,
     flows: &'f [Flow<'m>],
     functions: &BTreeSet<u32>,
-) -> BTreeMap<u32, Plan<'f, 'm>> {
+) -> Plans<'f, 'm> {
     let is_meant = |flow: &&Flow<'_>| functions.contains(&flow.function) && is_tangled(uniformity, flow);
     let plans = flows.iter().filter(is_meant);
     plans.filter_map(|flow| Some((flow.function, Plan::new(definitions, uniformity, flow)?))).collect()
 }
 
+/// The module with barriers around functions of the work-group in these functions; `None` where they have none.
+///
+/// PoCL has barriers in its functions of the work-group. So they stand where barriers under conditions stand: at the case of a state. Then the
+/// case must have nothing else, or all work-items take the branch of the first one there.
+pub(crate) fn part_group_functions(
+    definitions: &Definitions<'_>,
+    plans: &Plans<'_, '_>,
+) -> Result<Option<Module>> {
+    let mut new = Rewriter::new(definitions);
+    let (mut is_planned, mut found) = (false, false);
+    for instruction in definitions.module().instructions() {
+        if instruction.is(Op::Function) {
+            is_planned = instruction.result_id().is_some_and(|id| plans.contains_key(&id));
+        }
+        let is_parted = is_planned && waits_for_group(definitions, &instruction);
+        found |= is_parted;
+        if is_parted {
+            add_barrier(&mut new);
+        }
+        new.copy(&instruction);
+        if is_parted {
+            add_barrier(&mut new);
+        }
+    }
+    if found { Ok(Some(new.finish()?)) } else { Ok(None) }
+}
+
+fn add_barrier(new: &mut Rewriter<'_>) {
+    let (scope, fences) = (new.int_constant(32, WORKGROUP), new.int_constant(32, BOTH_FENCES));
+    new.push(Op::ControlBarrier, &[scope, scope, fences]);
+}
+
+/// Whether an instruction is a function of the work-group.
+fn waits_for_group(definitions: &Definitions<'_>, instruction: &Instruction<'_>) -> bool {
+    let is_function = matches!(
+        instruction.op(),
+        Some(
+            Op::GroupAll
+                | Op::GroupAny
+                | Op::GroupBroadcast
+                | Op::GroupIAdd
+                | Op::GroupFAdd
+                | Op::GroupFMin
+                | Op::GroupUMin
+                | Op::GroupSMin
+                | Op::GroupFMax
+                | Op::GroupUMax
+                | Op::GroupSMax
+        )
+    );
+    let scope = || instruction.operand(0).and_then(|scope| definitions.int_constant(scope));
+    is_function && scope() == Some(WORKGROUP)
+}
+
+/// Functions, and how they are divided.
+pub(crate) type Plans<'f, 'm> = BTreeMap<u32, Plan<'f, 'm>>;
+
 /// The module with these functions rewritten.
 pub(crate) fn gather(
     definitions: &Definitions<'_>,
-    plans: &BTreeMap<u32, Plan<'_, '_>>,
+    plans: &Plans<'_, '_>,
     address_bits: u32,
 ) -> Result<Module> {
     let mut new = Rewriter::new(definitions);

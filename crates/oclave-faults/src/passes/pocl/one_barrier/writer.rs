@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{BOTH_FENCES, END, Plan, WORKGROUP};
+use super::{END, Plan, add_barrier};
 use crate::passes::Result;
 use crate::passes::built_in_vector::BuiltInVector;
 use crate::passes::kept_values::KeptValues;
@@ -142,8 +142,7 @@ impl<'w, 'r, 'p, 'f, 'm> Writer<'w, 'r, 'p, 'f, 'm> {
     fn end(&mut self) {
         let int = self.new.int_type(32);
         self.new.push(Op::Label, &[self.latch]);
-        let (scope, fences) = (self.new.int_constant(32, WORKGROUP), self.new.int_constant(32, BOTH_FENCES));
-        self.new.push(Op::ControlBarrier, &[scope, scope, fences]);
+        add_barrier(self.new);
         let (exit, state) = (self.new.fresh_id(), self.load(int, self.state));
         let (truth, end, more) = (self.new.bool_type(), self.new.int_constant(32, END), self.new.fresh_id());
         self.new.push(Op::INotEqual, &[truth, more, state, end]);
