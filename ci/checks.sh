@@ -22,9 +22,9 @@ skip_check() {
 # unoptimised: options of cargo for packages of ours that the profile `dev` optimises. Lints do without that.
 unoptimised() { sed -n 's/^\[\(profile\.dev\.package\.oclave.*\)\]$/--config=\1.opt-level=0/p' "$OCLAVE_REPO/Cargo.toml"; }
 
-# built_kernels: the folder with the kernels of `oclave`'s tests that build_suites made.
+# built_kernels: the folder with the kernels of `oclave-tests` that build_suites made.
 built_kernels() {
-    jq -r --arg package "path+file://$OCLAVE_REPO#" 'select(.reason == "build-script-executed" and (.package_id | startswith($package))) | .out_dir' \
+    jq -r --arg package "path+file://$OCLAVE_REPO/tests#" 'select(.reason == "build-script-executed" and (.package_id | startswith($package))) | .out_dir' \
         "$RESULTS/build.json" | tail -n1
 }
 
@@ -36,7 +36,7 @@ run_checks() {
         skip_check fmt "rustfmt is not installed"
     fi
     if cargo clippy --version >/dev/null 2>&1; then
-        # Cargo builds and runs the build scripts anew for clippy. That of `oclave` copies the kernels that build_suites made.
+        # Cargo builds and runs the build scripts anew for clippy. That of `oclave-tests` copies the kernels that build_suites made.
         mapfile -t unoptimised < <(unoptimised)
         check clippy env OCLAVE_BUILT_KERNELS="$(built_kernels)" cargo clippy --workspace --all-targets "${unoptimised[@]}" -- -D warnings
         # The library as its users build it: without the features that its own tests switch on.

@@ -86,7 +86,7 @@ test_conformance() {
     local version=$1 device name binary devices=(intel)
     [ "$version" != 19 ] || devices+=(pocl6 pocl7)
     say "building the conformance tests with LLVM $version"
-    if ! read -r _ _ name binary _ < <(build_suites -p oclave --test conformance | grep ' test conformance '); then
+    if ! read -r _ _ name binary _ < <(build_suites -p oclave-tests --test conformance | grep ' test conformance '); then
         printf 'native\tfail\tllvm%s\t(conformance)\tthe tests do not build\n' "$version" >>"$TEST_RESULTS"
         return
     fi

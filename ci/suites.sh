@@ -17,7 +17,7 @@ build_suites() {
         | (if $folder == $repo then "oclave" else $folder | split("/") | last end) as $package
         | "\($package) \(.target.kind[0]) \(.target.name) \(.executable) \($folder)"' "$RESULTS/build.json" | sort -u |
         while read -r package kind name binary folder; do
-            if [ "$package $name" = "oclave device" ]; then
+            if [ "$package $name" = "tests device" ]; then
                 # Tests of a folder's own file are in none of its modules.
                 tests_of "$binary" '' | sed -nE "s|^([^:]*)::[^:]*$|\1 $binary $folder ^\1::[^:]*$|p; s|^([^:]*::[^:]*)::.*|\1 $binary $folder ^\1::|p" |
                     sort -u | sed "s|^|$package $kind |"

@@ -12,7 +12,10 @@
 //! use oclave::{Context, Device, Queue};
 //!
 //! mod kernels {
-//!     oclave::include_kernels!("tests"); // written by the build script from kernels/tests/*.cl
+//! # /*
+//!     oclave::include_kernels!(); // written by the build script, from the files in kernels/
+//! # */
+//! #   include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/doc_kernels.rs"));
 //! }
 //!
 //! fn main() -> oclave::Result<()> {
@@ -124,7 +127,6 @@
 //! - `tracing`: spans and events for the crate [`tracing`](https://docs.rs/tracing); the guide's page
 //!   `tracing.md` lists them. Off, it costs nothing. Messages go to the crate `log` with and without
 //!   it.
-//! - `test-kernels`: compiles this repository's own kernels; of no use elsewhere.
 //!
 //! [`ImageTable`]: kernel::ImageTable
 //! [`DeviceGlobal`]: kernel::DeviceGlobal
@@ -158,8 +160,6 @@ mod device_global;
 mod environment;
 pub mod event;
 pub mod graph;
-#[cfg(doctest)]
-mod guide;
 mod handles;
 mod if_device;
 mod image;

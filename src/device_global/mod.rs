@@ -80,8 +80,8 @@ pub mod host_access {
 /// variable that no kernel and no copy has used yet is made and initialised first.
 ///
 /// ```no_run
-/// # mod kernels { oclave::include_kernels!("tests"); }
-/// # use kernels::globals_define::{COUNTER, HISTOGRAM};
+/// # mod kernels { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/doc_kernels.rs")); }
+/// # use kernels::globals::{COUNTER, HISTOGRAM};
 /// # fn f(queue: &oclave::Queue, usm: &oclave::UsmSlice<u32>) -> oclave::Result<()> {
 /// queue.write(&COUNTER, &5)?;
 /// assert_eq!(queue.read(&COUNTER)?, 5);

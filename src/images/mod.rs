@@ -10,7 +10,7 @@
 //! use oclave::images::{D2, Rgba, Unorm8};
 //! use oclave::images::Image;
 //! use oclave::{Context, Device, Queue};
-//! # mod kernels { oclave::include_kernels!("tests"); }
+//! # mod kernels { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/doc_kernels.rs")); }
 //!
 //! # fn main() -> oclave::Result<()> {
 //! let context = Context::new(&Device::select()?)?;

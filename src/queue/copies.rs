@@ -26,8 +26,8 @@ use crate::{Command, Event, Result, UsmSlice, runtime, trace};
 /// memory, so they wait. Those that end in `_async` own their host memory and return at once.
 ///
 /// ```no_run
-/// # mod kernels { oclave::include_kernels!("tests"); }
-/// # use kernels::globals_define::{COUNTER, HISTOGRAM};
+/// # mod kernels { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/doc_kernels.rs")); }
+/// # use kernels::globals::{COUNTER, HISTOGRAM};
 /// # fn f(queue: &oclave::Queue) -> oclave::Result<()> {
 /// let x = queue.upload(&[1, 2, 3])?;
 /// queue.write(&x.slice(1..)?, &[5, 6])?;

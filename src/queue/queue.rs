@@ -27,7 +27,7 @@ use crate::{Command, Context, Device, Error, Event, Result, runtime};
 /// when they are done.
 ///
 /// ```no_run
-/// # mod kernels { oclave::include_kernels!("tests"); }
+/// # mod kernels { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/doc_kernels.rs")); }
 /// # use kernels::saxpy::saxpy;
 /// # fn main() -> oclave::Result<()> {
 /// use oclave::{Context, Device, Queue};

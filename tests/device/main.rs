@@ -1,6 +1,6 @@
 //! Everything that runs on a device: a folder for each topic, a module for each part of it.
 //!
-//! `ci/on intel cargo test --test device updates::` runs a topic on one device. `ci/test` runs each
+//! `ci/on intel cargo test -p oclave-tests --test device updates::` runs a topic on one device. `ci/test` runs each
 //! module in a process of its own. Without a device, tests say why they are skipped.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]

@@ -1,7 +1,7 @@
 //! What rustc must refuse: wrong arguments of kernels, access that a device global does not grant,
 //! and the like.
 //!
-//! Each program has a file with the compiler's messages. `OCLAVE_BLESS=1 cargo test --test it
+//! Each program has a file with the compiler's messages. `OCLAVE_BLESS=1 cargo test -p oclave-tests --test it
 //! compile_fail` writes them again.
 //!
 //! rustc compiles the programs against the library that cargo has built for this test. trybuild would build
@@ -19,9 +19,14 @@ const KERNELS: (&str, &str) = ("OCLAVE_KERNELS_tests", env!("OCLAVE_KERNELS_test
 /// Libraries that the programs use.
 const LIBRARIES: [&str; 2] = ["oclave", "oclave_kernel"];
 
+/// The repository. Cargo compiled the library there, so messages name its files from there.
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
+}
+
 #[test]
 fn programs_that_must_not_compile() {
-    let files = FOLDERS.into_iter().flat_map(|folder| std::fs::read_dir(folder).unwrap());
+    let files = FOLDERS.into_iter().flat_map(|folder| std::fs::read_dir(root().join(folder)).unwrap());
     let mut programs: Vec<PathBuf> = files.map(|file| file.unwrap().path()).collect();
     programs.retain(|path| path.extension().is_some_and(|extension| extension == "rs"));
     assert!(programs.len() > 25, "{} programs", programs.len());
@@ -65,7 +70,8 @@ impl Rustc {
     fn check(&self, program: &Path) -> Result<(), String> {
         let mut rustc = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
         rustc.args(["--edition=2024", "--crate-type=bin", "--emit=metadata", "--color=never"]);
-        rustc.arg(program).arg("--out-dir").arg(self.out.path());
+        let name = program.strip_prefix(root()).unwrap();
+        rustc.current_dir(root()).arg(name).arg("--out-dir").arg(self.out.path());
         rustc.arg("-L").arg(format!("dependency={}", self.deps.display()));
         for (name, path) in &self.libraries {
             rustc.arg("--extern").arg(format!("{name}={}", path.display()));
@@ -73,7 +79,7 @@ impl Rustc {
         // The kernels of the programs are those of this package's build script.
         rustc.env("OUT_DIR", env!("OUT_DIR")).env(KERNELS.0, KERNELS.1);
         let output = rustc.output().unwrap();
-        let name = program.display();
+        let name = name.display();
         if output.status.success() {
             return Err(format!("{name} compiles"));
         }
@@ -114,8 +120,7 @@ fn modified(file: &Path) -> SystemTime {
 /// Messages without what differs from machine to machine, or with each change of the library: other folders, and line
 /// numbers of other files.
 fn normalized(said: &str) -> String {
-    let said =
-        said.replace(env!("OUT_DIR"), "$OUT_DIR").replace(concat!(env!("CARGO_MANIFEST_DIR"), "/"), "");
+    let said = said.replace(env!("OUT_DIR"), "$OUT_DIR").replace(&format!("{}/", root().display()), "");
     let endings =
         ["error: aborting due to", "For more information about", "Some errors have detailed explanations"];
     let lines = said.lines().filter(|line| !endings.iter().any(|ending| line.starts_with(ending)));

@@ -102,7 +102,7 @@ fn device_globals_are_typed_and_shared_by_sources() {
     let last: &DeviceGlobal<i64, Read> = &globals_define::LAST;
     assert_eq!(
         [counter.id(), histogram.id(), settings.id(), last.id()],
-        ["counter", "histogram", "settings", "oclave/tests/globals_define.last"]
+        ["counter", "histogram", "settings", "oclave-tests/tests/globals_define.last"]
     );
     // The source that only declares it names the same variable.
     assert!(std::ptr::eq(&globals_use::COUNTER, counter));

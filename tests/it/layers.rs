@@ -102,7 +102,7 @@ fn files_of_commands_import_each_other_without_circles() {
 fn without_circles(folder: &str, imports: usize) {
     let root: Module = vec![folder.to_owned()];
     let mut sources_of = BTreeMap::new();
-    sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(folder), &root, &mut sources_of);
+    sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../src").join(folder), &root, &mut sources_of);
     let is_module = |path: &Module| sources_of.contains_key(path);
     // What the crate's root has from the folder.
     let public = paths(&root, &sources_of[&root], is_module);

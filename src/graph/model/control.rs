@@ -222,7 +222,7 @@ impl Graph {
     /// element of memory of the device, which is read when the loop begins.
     ///
     /// ```no_run
-    /// # mod kernels { oclave::include_kernels!("tests"); }
+    /// # mod kernels { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/doc_kernels.rs")); }
     /// # use kernels::saxpy::saxpy;
     /// # fn main() -> oclave::Result<()> {
     /// use oclave::{Command, Context, Device, Graph, Queue};

@@ -22,7 +22,7 @@ use crate::{Context, Device, Error, Queue, Result};
 /// be used by many threads at once.
 ///
 /// ```no_run
-/// # mod kernels { oclave::include_kernels!("tests"); }
+/// # mod kernels { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/doc_kernels.rs")); }
 /// # use kernels::saxpy::saxpy;
 /// # fn main() -> oclave::Result<()> {
 /// use oclave::{Command, Context, Device, Graph};

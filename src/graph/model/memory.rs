@@ -26,7 +26,7 @@ impl Graph {
     /// A kernel must not keep its address for nodes that are not given the memory.
     ///
     /// ```no_run
-    /// # mod kernels { oclave::include_kernels!("tests"); }
+    /// # mod kernels { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/doc_kernels.rs")); }
     /// # use kernels::saxpy::saxpy;
     /// # fn main() -> oclave::Result<()> {
     /// use oclave::{Command, Context, Device, Graph, Queue};

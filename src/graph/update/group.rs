@@ -22,8 +22,8 @@ use crate::{Error, Graph, Result};
 /// for it as if it did what any of the commands does.
 ///
 /// ```no_run
-/// # mod kernels { oclave::include_kernels!("tests"); }
-/// # use kernels::{buffers::number, saxpy::saxpy};
+/// # mod kernels { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/doc_kernels.rs")); }
+/// # use kernels::{numbers::number, saxpy::saxpy};
 /// # fn main() -> oclave::Result<()> {
 /// # use oclave::graph::DynamicCommandGroup;
 /// # use oclave::{Command, Context, Device, Graph};

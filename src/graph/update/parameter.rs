@@ -33,7 +33,7 @@ use crate::{Error, Graph, Result, UsmSlice};
 /// follow the same parameter. A handle: clones are of the same parameter.
 ///
 /// ```no_run
-/// # mod kernels { oclave::include_kernels!("tests"); }
+/// # mod kernels { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/doc_kernels.rs")); }
 /// # use kernels::saxpy::saxpy;
 /// # fn main() -> oclave::Result<()> {
 /// # use oclave::graph::DynamicParameter;

@@ -26,7 +26,7 @@ use crate::{Error, Result};
 /// and writes of them. This holds across queues and threads.
 ///
 /// ```no_run
-/// # mod kernels { oclave::include_kernels!("tests"); }
+/// # mod kernels { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/doc_kernels.rs")); }
 /// # fn main() -> oclave::Result<()> {
 /// # use oclave::{Buffer, Context, Device, Queue};
 /// let context = Context::new(&Device::select()?)?;

@@ -172,7 +172,7 @@ fn nothing_grows_with_the_number_of_submissions(context: Context) {
 }
 
 #[device_test(alone)]
-#[ignore = "takes ten seconds: cargo test --release --test device lifetimes -- --ignored"]
+#[ignore = "takes ten seconds: cargo test -p oclave-tests --release --test device lifetimes -- --ignored"]
 fn a_million_submissions_hold_their_memory(context: Context) {
     if resident_bytes().is_none() {
         println!("skipped: the system does not tell what memory the process has");

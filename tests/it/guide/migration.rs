@@ -219,7 +219,7 @@ fn named(page: &str) -> Vec<(usize, String)> {
 
 #[test]
 fn tables_of_the_migration_name_what_compiles() {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/guide/migration.md");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/guide/migration.md");
     let page = std::fs::read_to_string(page).expect("the page is part of the repository");
     let code = TEXT.split_whitespace().collect::<Vec<_>>().join(" ");
     let named = named(&page);

@@ -27,7 +27,7 @@ fn blocks(page: &str, languages: &[&str]) -> Vec<(usize, String)> {
 }
 
 fn texts(folder: &str, extensions: &[&str]) -> Vec<(String, String)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(folder);
     let mut texts = Vec::new();
     for entry in fs::read_dir(&folder).expect("the folder is part of the repository") {
         let path = entry.expect("the folder can be read").path();
@@ -58,7 +58,7 @@ fn kernels_in_the_guide_are_those_that_its_programs_run() {
 fn every_page_of_the_guide_begins_with_a_program_and_is_in_the_index() {
     let pages = texts("docs/guide", &["md"]);
     let index = pages.iter().find(|(path, _)| path.ends_with("README.md")).expect("the guide has an index");
-    let tested = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/guide.rs"))
+    let tested = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("guide.rs"))
         .expect("the programs of the guide are doc tests");
     for (path, text) in &pages {
         let name = Path::new(path).file_name().and_then(|name| name.to_str()).expect("a UTF-8 name");
@@ -66,7 +66,7 @@ fn every_page_of_the_guide_begins_with_a_program_and_is_in_the_index() {
             continue;
         }
         assert!(index.1.contains(&format!("({name})")), "the index does not name {name}");
-        assert!(tested.contains(&format!("\"{name}\"")), "src/guide.rs does not compile {name}");
+        assert!(tested.contains(&format!("\"{name}\"")), "tests/guide.rs does not compile {name}");
         let first = text.lines().find(|line| line.starts_with("```"));
         assert_eq!(first, Some("```rust"), "{name} does not begin with a program");
     }
