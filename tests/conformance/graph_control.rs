@@ -735,7 +735,7 @@ fn cf_itp_002_kernels_of_several_programs_are_one_launch() {
     assert!(!is_there(&executable));
     let reasons = format!("{:?}", executable.not_interpreted());
     assert!(
-        reasons.contains("two programs have a device global `oclave/tests/globals_scope.scoped_"),
+        reasons.contains("two programs have a device global `oclave-tests/tests/globals_scope.scoped_"),
         "{reasons}"
     );
 }

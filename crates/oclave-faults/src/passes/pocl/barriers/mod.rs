@@ -168,7 +168,7 @@ pub(crate) fn legalize_barriers(module: Module, target: &Target) -> Result<Legal
     let has_fault = target.faults.has(Fault::Q14) || target.faults.has(Fault::Q15);
     if has_fault && may_have_versions(&module) {
         // The kernel itself can then stay as it is.
-        module = with_one_barrier(module, target.address_bits, |uniformity, flows| {
+        module = with_one_barrier(module, target, |uniformity, flows| {
             flows
                 .iter()
                 .filter_map(|flow| Versions::of(uniformity, flow))
@@ -185,8 +185,7 @@ pub(crate) fn legalize_barriers(module: Module, target: &Target) -> Result<Legal
         module = inline::into_kernels_with_barriers(module)?;
     }
     if target.faults.has(Fault::Q15) {
-        module =
-            with_one_barrier(module, target.address_bits, |uniformity, _| uniformity.kernels() - &choosing)?;
+        module = with_one_barrier(module, target, |uniformity, _| uniformity.kernels() - &choosing)?;
         refused_kernels = tangled_kernels(&module, &choosing);
     }
     let changed = {
@@ -297,7 +296,7 @@ fn single_kernels(module: &Module) -> BTreeSet<u32> {
 /// conditions or in loops with several ends.
 fn with_one_barrier(
     module: Module,
-    address_bits: u32,
+    target: &Target,
     choose: impl Fn(&Uniformity<'_, '_>, &[Flow<'_>]) -> BTreeSet<u32>,
 ) -> Result<Module> {
     let run = |module: &Module,
@@ -309,9 +308,15 @@ fn with_one_barrier(
         let plans = one_barrier::candidates(&definitions, &uniformity, &flows, &functions);
         if plans.is_empty() { Ok(None) } else { change(&definitions, &plans) }
     };
-    let module = run(&module, &one_barrier::part_group_functions)?.unwrap_or(module);
-    let changed =
-        run(&module, &|definitions, plans| one_barrier::gather(definitions, plans, address_bits).map(Some))?;
+    let parted = match target.faults.has(Fault::Q15) {
+        true => run(&module, &one_barrier::part_group_functions)?,
+        // PoCL 7.1 is right without, and ends the process with more barriers.
+        false => None,
+    };
+    let module = parted.unwrap_or(module);
+    let changed = run(&module, &|definitions, plans| {
+        one_barrier::gather(definitions, plans, target.address_bits).map(Some)
+    })?;
     Ok(changed.unwrap_or(module))
 }
 
