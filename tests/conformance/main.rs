@@ -1,7 +1,9 @@
 //! Conformance tests: one module per feature, one or more tests per scenario of `scenarios.txt`.
 //!
 //! The name of a test names its scenario (`dg_cpy_001_whole_value` tests DG-CPY-001).
-//! `ci/conformance` runs these tests on every device and prints a line per scenario and device.
+//!
+//! `ci/conformance` runs these tests on every device, and prints a line for each scenario and device.
+//!
 //! `ci/on intel cargo test -p oclave-tests --test conformance dg_cpy` runs some of them.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]

@@ -16,20 +16,16 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use oclave_spirv::{Capability, Op, StorageClass, TypeId, ValueId};
+use oclave_spirv::{Capability, Op, StorageClass, TypeId, ValueId, is_group_function};
 
 use super::calls::{SUB_GROUP, WORK_GROUP};
-use super::code::{Block, Inst, combines_group, edges, effect, ids, rename, targets};
+use super::code::{Block, Inst, edges, effect, ids, rename, targets};
 use super::function::Lower;
 
 /// Memory operands: aligned to a number of bytes.
 const ALIGNED: u32 = 2;
 /// Sequentially consistent, for local and global memory.
 const SEMANTICS: u64 = 0x310;
-
-fn is_group_function(op: Op) -> bool {
-    matches!(op, Op::GroupAll | Op::GroupAny | Op::GroupBroadcast) || combines_group(op)
-}
 
 /// What the work-items of a group know of panics.
 #[derive(Debug, Clone, Copy)]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use oclave_spirv::{Code, Op, TypeId, ValueId, is_pure};
+use oclave_spirv::{Code, Op, TypeId, ValueId, is_group_reduction, is_pure};
 
 use super::barriers::reachable_from;
 use super::library;
@@ -39,25 +39,11 @@ pub(super) fn ids(op: Op, count: usize) -> Vec<usize> {
         Op::CopyMemorySized => vec![0, 1, 2],
         Op::ExtInst => std::iter::once(0).chain(2..count).collect(),
         Op::Switch => [0, 1].into_iter().chain((3..count).step_by(2)).collect(),
-        _ if combines_group(op) => vec![0, 2],
+        // The second says which part a reduction combines.
+        _ if is_group_reduction(op) => vec![0, 2],
         Op::Variable => Vec::new(),
         _ => (0..count).collect(),
     }
-}
-
-/// Whether an instruction combines the values of a group. Its second operand says which part it combines.
-pub(super) fn combines_group(op: Op) -> bool {
-    matches!(
-        op,
-        Op::GroupIAdd
-            | Op::GroupFAdd
-            | Op::GroupFMin
-            | Op::GroupUMin
-            | Op::GroupSMin
-            | Op::GroupFMax
-            | Op::GroupUMax
-            | Op::GroupSMax
-    )
 }
 
 /// The labels that a block may go to.

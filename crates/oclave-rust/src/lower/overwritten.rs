@@ -9,6 +9,7 @@ use std::ops::Range;
 use oclave_spirv::{Builder, Op};
 
 use super::code::{Block, Inst, edges, ids, targets};
+use super::unrolled::only;
 
 /// Memory operand of volatile accesses.
 const VOLATILE: u32 = 1;
@@ -112,7 +113,8 @@ impl<'b> Arrays<'b> {
             let mut last = at;
             // Backwards, as long as each block leads to the next one alone.
             while !arrays.is_empty()
-                && let Some(from) = only(before.get(last), at)
+                && let Some(from) =
+                    only(before.get(last).into_iter().flatten().copied().filter(|from| *from != at))
                 && let Some(block) = blocks.get(from).filter(|block| targets(block).len() == 1)
             {
                 for (place, inst) in block.code.iter().enumerate().rev() {
@@ -183,11 +185,4 @@ impl<'b> Arrays<'b> {
 /// Whether a constant takes something from a counter, and leads to no index below 0.
 fn is_behind(constant: u64, range: &Range<u64>) -> bool {
     (1..=range.start).contains(&constant.wrapping_neg())
-}
-
-/// The only one of some blocks, apart from another.
-fn only(blocks: Option<&BTreeSet<usize>>, apart: usize) -> Option<usize> {
-    let mut blocks = blocks?.iter().copied().filter(|at| *at != apart);
-    let first = blocks.next();
-    first.filter(|_| blocks.next().is_none())
 }

@@ -220,7 +220,7 @@ fn known_loop(builder: &Builder, blocks: &[Block]) -> Option<KnownLoop> {
 }
 
 /// The only one, where there is only one.
-fn only<T>(mut all: impl Iterator<Item = T>) -> Option<T> {
+pub(super) fn only<T>(mut all: impl Iterator<Item = T>) -> Option<T> {
     let first = all.next();
     first.filter(|_| all.next().is_none())
 }

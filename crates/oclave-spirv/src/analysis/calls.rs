@@ -27,6 +27,24 @@ pub fn reaches(calls: &BTreeMap<u32, BTreeSet<u32>>, from: u32, to: u32) -> bool
     false
 }
 
+/// The functions that calls lead to from some others, through functions that `follows` takes.
+pub fn callees(
+    flows: &[Flow<'_>],
+    from: impl IntoIterator<Item = u32>,
+    follows: impl Fn(u32) -> bool,
+) -> BTreeSet<u32> {
+    let calls = calls(flows);
+    let (mut found, mut open) = (BTreeSet::new(), from.into_iter().collect::<Vec<_>>());
+    while let Some(function) = open.pop() {
+        for callee in calls.get(&function).into_iter().flatten() {
+            if follows(*callee) && found.insert(*callee) {
+                open.push(*callee);
+            }
+        }
+    }
+    found
+}
+
 /// The functions with a property, and those that call them.
 pub fn with_callers(flows: &[Flow<'_>], is_so: impl Fn(&Flow<'_>) -> bool) -> BTreeSet<u32> {
     let mut found: BTreeSet<u32> =

@@ -1,7 +1,7 @@
 //! Loads, stores, access chains, composites, atomics.
 
 use super::values::{At, Kind, Shape, Verdict};
-use crate::{Capability, Op, StorageClass, Type, is_within};
+use crate::{Capability, Op, StorageClass, Type, is_group_reduction, is_within};
 
 /// Checks instructions that touch memory, and the rest of those that have rules.
 pub(super) fn check(at: &At<'_, '_, '_>, op: Op) -> Verdict {
@@ -67,7 +67,7 @@ pub(super) fn check(at: &At<'_, '_, '_>, op: Op) -> Verdict {
             at.ensure(at.operand_type(1) == at.result_id(), "the value is not of the result's type")?;
             at.shape(2, Kind::Int).map(|_| ())
         }
-        _ if is_within(op, Op::GroupIAdd, Op::GroupSMax) => {
+        _ if is_group_reduction(op) => {
             scopes(at, &[0], &[])?;
             let float = matches!(op, Op::GroupFAdd | Op::GroupFMin | Op::GroupFMax);
             at.result(if float { Kind::Float } else { Kind::Int })?;

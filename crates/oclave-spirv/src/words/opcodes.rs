@@ -66,6 +66,16 @@ pub fn is_group(op: Op) -> bool {
     is_within(op, Op::GroupAsyncCopy, Op::GroupSMax)
 }
 
+/// Whether an opcode combines the values of a group: a reduction or a scan.
+pub fn is_group_reduction(op: Op) -> bool {
+    is_within(op, Op::GroupIAdd, Op::GroupSMax)
+}
+
+/// Whether an opcode is a vote, a broadcast, a reduction or a scan of a group. All its work-items must come to it.
+pub fn is_group_function(op: Op) -> bool {
+    is_within(op, Op::GroupAll, Op::GroupSMax)
+}
+
 /// Whether an opcode accesses memory atomically.
 pub fn is_atomic(op: Op) -> bool {
     is_within(op, Op::AtomicLoad, Op::AtomicXor)

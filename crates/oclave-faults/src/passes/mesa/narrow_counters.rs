@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use super::uniform_counters::start;
 use crate::Fault;
 use crate::passes::{Pass, Result, pass};
 use crate::table::{LLVMPIPE, fault};
@@ -13,8 +14,8 @@ use oclave_spirv::analysis::uniformity::condition;
 use oclave_spirv::{Definitions, Module, Op, Rewriter, Type, TypeTable};
 
 fault! {
-    /// **Q82. Mesa's rusticl 26.1.6 on llvmpipe.** Counters of 64 bits take twice the instructions of those of 32 bits, and so do the indices that are
-    /// made of them. SHA-256 in Rust, whose counters are `usize`, takes 4 % less time with counters of 32 bits.
+    /// **Q82. Mesa's rusticl 26.1.6 on llvmpipe.** Counters of 64 bits take twice the instructions of those of 32 bits. So do indices that are made
+    /// of them. SHA-256 in Rust, whose counters are `usize`, takes 4 % less time with counters of 32 bits.
     Q82 {
         affects: [LLVMPIPE],
         seen: Measurements,
@@ -101,29 +102,23 @@ fn counters(definitions: &Definitions<'_>) -> Vec<Counter> {
     found
 }
 
-/// A counter that begins with a constant, grows by one, and whose loop ends before a constant.
+/// A counter that begins with a constant, grows by a constant, and whose loop ends before a constant.
 fn counter(definitions: &Definitions<'_>, flow: &Flow<'_>, of: &Loop, phi: u32) -> Option<Counter> {
     let label = |at: usize| flow.blocks.get(at).map(|block| block.label);
     let from = label(flow.preheader(of)?)?;
     let &[latch_at] = of.latches.as_slice() else { return None };
     let latch = label(latch_at)?;
-    let (start, next) = match *definitions.instruction(phi)?.operands() {
-        [start, before, next, back] if before == from && back == latch => (start, next),
-        [next, back, start, before] if before == from && back == latch => (start, next),
-        _ => return None,
-    };
+    let [start, next, step] = start(definitions, phi, from)?;
     let start = definitions.int_constant(start)?;
-    let sum = definitions.instruction(next).filter(|sum| sum.is(Op::IAdd))?;
-    let step = match *sum.operands() {
-        [base, step] | [step, base] if base == phi => definitions.int_constant(step)?,
-        _ => return None,
-    };
+    let step = definitions
+        .int_constant(step)
+        .filter(|_| definitions.instruction(next).is_some_and(|sum| sum.is(Op::IAdd)))?;
     let is_bound = |at: &usize| {
-        let bound = || bound(definitions, flow, of, *at, [phi, next]);
-        let ends = |(bound, is_exact): (u64, bool)| {
-            start < bound && bound <= LARGEST - step && (!is_exact || (bound - start).is_multiple_of(step))
-        };
-        flow.dominates(*at, latch_at) && bound().is_some_and(ends)
+        flow.dominates(*at, latch_at)
+            && bound(definitions, flow, of, *at, [phi, next]).is_some_and(|(bound, is_exact)| {
+                let meets = || !is_exact || (bound - start).is_multiple_of(step);
+                start < bound && bound <= LARGEST - step && meets()
+            })
     };
     let is_small = (1..=LARGEST / 2).contains(&step) && start <= LARGEST;
     let ends = is_small && flow.exiting(of).iter().any(is_bound);

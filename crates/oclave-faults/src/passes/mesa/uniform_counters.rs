@@ -118,7 +118,7 @@ fn counters(definitions: &Definitions<'_>, types: &TypeTable<'_>) -> BTreeMap<u3
         for of in flow.loops.iter().filter(|of| is_left_apart(of)) {
             let Some(from) = flow.preheader(of).and_then(|at| flow.blocks.get(at)) else { continue };
             for phi in flow.phis.iter().filter(|(_, at)| **at == of.header).map(|(phi, _)| *phi) {
-                let counter = start(definitions, phi, from.label).and_then(|(start, step)| {
+                let counter = start(definitions, phi, from.label).and_then(|[start, _, step]| {
                     let ty = definitions.type_of(phi)?;
                     let is_counter = matches!(types.ty(ty), Some(Type::Int { .. }))
                         && uniformity.is_uniform(flow, vec![start, step]);
@@ -131,18 +131,18 @@ fn counters(definitions: &Definitions<'_>, types: &TypeTable<'_>) -> BTreeMap<u3
     found
 }
 
-/// What a value begins with, and what is added to it in each iteration.
-fn start(definitions: &Definitions<'_>, phi: u32, from: u32) -> Option<(u32, u32)> {
+/// What a counter begins with, its value in the next iteration, and what is added to it or taken from it.
+pub(super) fn start(definitions: &Definitions<'_>, phi: u32, from: u32) -> Option<[u32; 3]> {
     let instruction = definitions.instruction(phi)?;
     let (start, next) = match *instruction.operands() {
         [start, label, next, _] if label == from => (start, next),
         [next, _, start, label] if label == from => (start, next),
         _ => return None,
     };
-    let next = definitions.instruction(next).filter(|next| next.is(Op::IAdd) || next.is(Op::ISub))?;
-    match *next.operands() {
-        [base, step] if base == phi => Some((start, step)),
-        [step, base] if base == phi && next.is(Op::IAdd) => Some((start, step)),
+    let sum = definitions.instruction(next).filter(|sum| sum.is(Op::IAdd) || sum.is(Op::ISub))?;
+    match *sum.operands() {
+        [base, step] if base == phi => Some([start, next, step]),
+        [step, base] if base == phi && sum.is(Op::IAdd) => Some([start, next, step]),
         _ => None,
     }
 }

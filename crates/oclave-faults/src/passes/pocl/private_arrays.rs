@@ -1,8 +1,8 @@
 //! Private arrays in kernels that PoCL compiles by continuations.
 //!
 //! There, PoCL gives each work-item an array of its own if several parts of the kernel use it. The parts lie between barriers. An array that
-//! only one part uses is shared, as its work-items run one after the other. But PoCL takes an address from an earlier part for no use. So where
-//! LLVM has kept the address of an element across a barrier, all work-items share the array, and each sees what the last one wrote.
+//! only one part uses is shared, as its work-items run one after the other. But PoCL does not count an address from an earlier part as a use.
+//! LLVM may keep the address of an element across a barrier. Then all work-items share the array, and each reads what the last one wrote.
 //!
 //! So the first part and the last one load the first element, for nothing.
 
@@ -12,6 +12,7 @@ use crate::Fault;
 use crate::passes::opaque_values::emit;
 use crate::passes::{Pass, Result, pass};
 use crate::table::{POCL_CPU_7, fault};
+use oclave_spirv::analysis::calls::callees;
 use oclave_spirv::analysis::control_flow::Flow;
 use oclave_spirv::analysis::uniformity::Uniformity;
 use oclave_spirv::{
@@ -85,17 +86,9 @@ fn continued(definitions: &Definitions<'_>) -> BTreeSet<u32> {
         let mut loops = flow.loops.iter();
         loops.any(|of| uniformity.has_barrier(flow, of) && flow.exiting(of).len() > 1)
     };
-    let calls: HashMap<u32, &Flow<'_>> = flows.iter().map(|flow| (flow.function, flow)).collect();
-    let mut open: Vec<u32> = flows.iter().filter(has_loop).map(|flow| flow.function).collect();
-    let mut found = BTreeSet::new();
-    while let Some(function) = open.pop() {
-        if found.insert(function) {
-            let blocks = calls.get(&function).into_iter().flat_map(|flow| &flow.blocks);
-            let called = blocks.flat_map(|block| block.calls.iter().copied());
-            open.extend(called.filter(|callee| uniformity.has_barriers(*callee)));
-        }
-    }
-    found
+    let with_loop: BTreeSet<u32> = flows.iter().filter(has_loop).map(|flow| flow.function).collect();
+    let called = callees(&flows, with_loop.iter().copied(), |callee| uniformity.has_barriers(callee));
+    &with_loop | &called
 }
 
 /// A private array.

@@ -18,6 +18,7 @@ use super::fences::Addresses;
 use crate::Fault;
 use crate::passes::{Pass, Result, pass};
 use crate::table::{POCL_CPU_7, fault};
+use oclave_spirv::analysis::calls::callees;
 use oclave_spirv::analysis::control_flow::{Flow, Loop};
 use oclave_spirv::analysis::uniformity::{Uniformity, makes_value};
 use oclave_spirv::{Definitions, Instruction, Module, Op, Rewriter, Role, StorageClass, is_terminator};
@@ -90,20 +91,8 @@ pub(crate) fn keep(module: &Module) -> Result<Option<Module>> {
 
 /// Functions that have no barrier, and that a function with one calls: PoCL makes them part of it.
 fn called_beside_barriers(uniformity: &Uniformity<'_, '_>, flows: &[Flow<'_>]) -> BTreeSet<u32> {
-    let calls: HashMap<u32, BTreeSet<u32>> = flows
-        .iter()
-        .map(|flow| (flow.function, flow.blocks.iter().flat_map(|block| &block.calls).copied().collect()))
-        .collect();
     let with = flows.iter().map(|flow| flow.function).filter(|id| uniformity.has_barriers(*id));
-    let (mut found, mut open) = (BTreeSet::new(), with.collect::<Vec<_>>());
-    while let Some(function) = open.pop() {
-        for callee in calls.get(&function).into_iter().flatten() {
-            if !uniformity.has_barriers(*callee) && found.insert(*callee) {
-                open.push(*callee);
-            }
-        }
-    }
-    found
+    callees(flows, with, |callee| !uniformity.has_barriers(callee))
 }
 
 /// The instructions of a function's blocks.

@@ -24,7 +24,7 @@ use crate::passes::pocl::barriers::is_tangled;
 use crate::table::{POCL_CPU_6, fault};
 use oclave_spirv::analysis::control_flow::{Flow, Tree};
 use oclave_spirv::analysis::uniformity::Uniformity;
-use oclave_spirv::{BuiltIn, Definitions, Instruction, Module, Op, Rewriter, Role};
+use oclave_spirv::{BuiltIn, Definitions, Instruction, Module, Op, Rewriter, Role, is_group_function};
 use writer::Writer;
 
 fault! {
@@ -63,8 +63,8 @@ pub(crate) fn candidates<'f, 'm>(
 
 /// The module with barriers around functions of the work-group in these functions; `None` where they have none.
 ///
-/// PoCL has barriers in its functions of the work-group. So they stand where barriers under conditions stand: at the case of a state. Then the
-/// case must have nothing else, or all work-items take the branch of the first one there.
+/// PoCL's functions of the work-group have barriers. In a kernel with one barrier, they are in the case of a state, and so under a condition.
+/// Behind them, all work-items would take the branch of the first one. With these barriers, each function has a case of its own.
 pub(crate) fn part_group_functions(
     definitions: &Definitions<'_>,
     plans: &Plans<'_, '_>,
@@ -95,24 +95,8 @@ fn add_barrier(new: &mut Rewriter<'_>) {
 
 /// Whether an instruction is a function of the work-group.
 fn waits_for_group(definitions: &Definitions<'_>, instruction: &Instruction<'_>) -> bool {
-    let is_function = matches!(
-        instruction.op(),
-        Some(
-            Op::GroupAll
-                | Op::GroupAny
-                | Op::GroupBroadcast
-                | Op::GroupIAdd
-                | Op::GroupFAdd
-                | Op::GroupFMin
-                | Op::GroupUMin
-                | Op::GroupSMin
-                | Op::GroupFMax
-                | Op::GroupUMax
-                | Op::GroupSMax
-        )
-    );
     let scope = || instruction.operand(0).and_then(|scope| definitions.int_constant(scope));
-    is_function && scope() == Some(WORKGROUP)
+    instruction.op().is_some_and(is_group_function) && scope() == Some(WORKGROUP)
 }
 
 /// Functions, and how they are divided.
