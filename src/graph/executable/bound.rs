@@ -82,37 +82,11 @@ impl GraphSource for BoundGraph {}
 impl sealed::Graph for &BoundGraph {}
 impl GraphSource for &BoundGraph {}
 
-impl ExecutableGraph {
-    /// The graph with an event for its next submission: nodes that wait for `outside` wait for `event`
-    /// then. It may be of any queue and any context. Events in sub-graphs are given in the same way.
-    ///
-    /// Submissions that give no event wait for that of the recording, which has most often ended by
-    /// then. Events of [`external_event`](crate::Graph::external_event) have none, and must be given.
-    /// If the event's command fails, nodes that wait for it do not run.
-    ///
-    /// An event that is not of the graph is an error where the graph is submitted.
-    ///
-    /// ```no_run
-    /// # use oclave::{Event, Graph, Queue, Result, UsmSlice};
-    /// # fn library(_: &Queue) -> Result<()> { Ok(()) }
-    /// # fn f(queue: &Queue, uploads: &Queue, x: &UsmSlice<f32>) -> Result<()> {
-    /// let uploaded = uploads.write_async(x, vec![1.0; 64])?;
-    /// let graph = Graph::from_queue(queue);
-    /// let recording = graph.record(queue)?;
-    /// library(&queue.after(&uploaded))?; // its commands wait for an event from outside
-    /// recording.end();
-    /// let executable = graph.finalize()?;
-    /// let next = uploads.write_async(x, vec![2.0; 64])?;
-    /// queue.submit_graph(executable.with(&uploaded, &next))?; // they wait for another one
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn with(&self, outside: &impl OutsideSource, event: &Event) -> BoundGraph {
-        BoundGraph(Bound { graph: self.clone(), events: Bindings::new(), refused: None }).with(outside, event)
-    }
-}
-
 impl BoundGraph {
+    pub(super) fn new(graph: ExecutableGraph) -> Self {
+        Self(Bound { graph, events: Bindings::new(), refused: None })
+    }
+
     /// Another event, see [`ExecutableGraph::with`]. Of two events for one, the last counts.
     pub fn with(mut self, outside: &impl OutsideSource, event: &Event) -> Self {
         let Bound { graph, events, refused } = &mut self.0;

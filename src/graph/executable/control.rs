@@ -4,10 +4,10 @@
 //! the next ones on a queue. A submission of a graph takes a [`Ticket`] of each body. With it, all
 //! iterations run the body as it was when the graph was submitted.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use super::flows;
 use super::handle::ExecutableGraph;
 use super::loops::{LoopNotes, LoopTimes};
 use super::put::Put;
@@ -21,7 +21,7 @@ use crate::driver::host::HostSink;
 use crate::driver::sync::Mutex;
 use crate::driver::usm::Allocation;
 use crate::event::Promise;
-use crate::graph::tune::flow::{Flow, FlowNode, FlowTree, LoopNode, too_long};
+use crate::graph::tune::flow::{Flow, LoopNode, too_long};
 use crate::memory::{Block, HostTarget};
 use crate::{Error, ErrorKind, Event, Queue, Result};
 
@@ -71,24 +71,51 @@ enum TicketPart {
     Short(Arc<Flow>),
 }
 
-impl ExecutableGraph {
+/// The kind of a partition that does not run on the device.
+pub(super) enum PartOf {
+    Host(crate::command::HostTask),
+    Control(Box<ControlFlow>),
+    External(Outside),
+}
+
+impl PartOf {
+    /// The kind of a partition that does not run on the device.
+    pub(super) fn of(graph: &ExecutableGraph, index: usize) -> Option<Self> {
+        let layout = graph.layout();
+        let partition = layout.partitions.get(index).filter(|partition| partition.host)?;
+        let node = *partition.nodes.first()? as usize;
+        let prepared = graph.prepared();
+        let command = prepared.commands.get(node)?;
+        match &**command {
+            CommandKind::HostTask(task) => {
+                let name = layout.names.of(&layout.flat, node);
+                Some(Self::Host(task.of_node(layout.graph, layout.flat.origin(node), name)))
+            }
+            CommandKind::Control(flow) => Some(Self::Control(flow.clone())),
+            CommandKind::External(external) => Some(Self::External(external.clone())),
+            _ => None,
+        }
+    }
+}
+
+impl Ticket {
     /// A submission of a body.
-    fn ticket(&self, cancelled: &Arc<AtomicBool>) -> Result<Ticket> {
-        self.warn_if_behind();
-        let layout = self.layout();
-        let mut ticket = Ticket { graph: self.clone(), parts: Vec::with_capacity(layout.partitions.len()) };
+    fn new(graph: &ExecutableGraph, cancelled: &Arc<AtomicBool>) -> Result<Self> {
+        graph.warn_if_behind();
+        let layout = graph.layout();
+        let mut ticket = Self { graph: graph.clone(), parts: Vec::with_capacity(layout.partitions.len()) };
         for index in 0..layout.partitions.len() {
-            let part = match self.part_of(index) {
+            let part = match PartOf::of(graph, index) {
                 Some(PartOf::Host(task)) => TicketPart::Host(task),
                 Some(PartOf::External(_)) => {
                     return Err(Error::bug("a body waits for an event from outside"));
                 }
-                Some(PartOf::Control(flow)) => match self.short_flow(index)? {
+                Some(PartOf::Control(flow)) => match flows::short(graph, index)? {
                     Some(tasks) => TicketPart::Short(tasks),
-                    None => TicketPart::Control(Arc::new(self.control_run(index, &flow, cancelled)?)),
+                    None => TicketPart::Control(Arc::new(ControlRun::new(graph, index, &flow, cancelled)?)),
                 },
                 None => TicketPart::Device(match layout.options.updatable {
-                    true => self.prepared().begin_submission(layout, index)?,
+                    true => graph.prepared().begin_submission(layout, index)?,
                     false => None,
                 }),
             };
@@ -97,165 +124,6 @@ impl ExecutableGraph {
         Ok(ticket)
     }
 
-    /// The kind of a partition that does not run on the device.
-    pub(super) fn part_of(&self, index: usize) -> Option<PartOf> {
-        let layout = self.layout();
-        let partition = layout.partitions.get(index).filter(|partition| partition.host)?;
-        let node = *partition.nodes.first()? as usize;
-        let prepared = self.prepared();
-        let command = prepared.commands.get(node)?;
-        match &**command {
-            CommandKind::HostTask(task) => {
-                let name = layout.names.of(&layout.flat, node);
-                Some(PartOf::Host(task.of_node(layout.graph, layout.flat.origin(node), name)))
-            }
-            CommandKind::Control(flow) => Some(PartOf::Control(flow.clone())),
-            CommandKind::External(external) => Some(PartOf::External(external.clone())),
-            _ => None,
-        }
-    }
-
-    /// A loop or a condition, for a submission that begins now.
-    fn control_run(
-        &self,
-        index: usize,
-        flow: &ControlFlow,
-        cancelled: &Arc<AtomicBool>,
-    ) -> Result<ControlRun> {
-        let layout = self.layout();
-        let as_tasks = self.flow(index)?;
-        let bodies = self.bodies().get(index).map(Vec::as_slice).unwrap_or_default();
-        let bodies = bodies.iter().filter(|_| as_tasks.is_none());
-        let bodies = bodies.map(|body| body.ticket(cancelled)).collect::<Result<Vec<_>>>()?;
-        let decide = match &flow.value {
-            ControlValue::Number(number) => Decide::Number(*number),
-            ControlValue::Parameter { value, .. } => Decide::Number(*value),
-            ControlValue::Device { from, scalar } => {
-                let from = from.clone().into_block(&layout.queue)?;
-                Decide::Device { from, scalar: *scalar }
-            }
-        };
-        let mut memory: Vec<Arc<Allocation>> = bodies.iter().flat_map(Ticket::memory).collect();
-        if let Decide::Device { from, .. } = &decide {
-            memory.push(Arc::clone(from.region.allocation()));
-        }
-        memory.extend(as_tasks.iter().flat_map(|flow| flow.memory().iter().cloned()));
-        memory.sort_by_key(|memory| Arc::as_ptr(memory).addr());
-        memory.dedup_by(|a, b| Arc::ptr_eq(a, b));
-        let node = layout.partitions.get(index).and_then(|partition| partition.nodes.first());
-        Ok(ControlRun {
-            owner: self.clone(),
-            node: layout.flat.origin(node.map_or(usize::MAX, |node| *node as usize)),
-            name: flow.name(),
-            kind: flow.kind,
-            decide,
-            bodies,
-            flow: as_tasks,
-            is_launched: false,
-            max_iterations: flow.max_iterations,
-            cancelled: Arc::clone(cancelled),
-            notes: layout.options.profiling.then(LoopNotes::default),
-            memory,
-        })
-    }
-}
-
-impl ExecutableGraph {
-    /// A loop or a condition as tasks for the interpreter, if that runs it.
-    pub(super) fn flow(&self, index: usize) -> Result<Option<Arc<Flow>>> {
-        let layout = self.layout();
-        // A slot is taken out meanwhile: bodies are locked after what is around them.
-        let mut prepared = self.prepared();
-        let Some(slot) = prepared.flows.get_mut(index) else { return Ok(None) };
-        let mut slot = std::mem::take(slot);
-        drop(prepared);
-        let flow = slot.current(|| self.tree(index), self.changes(), &layout.queue, layout.options);
-        if let Some(place) = self.prepared().flows.get_mut(index) {
-            *place = slot;
-        }
-        flow.map_err(|error| self.at(error))
-    }
-
-    /// The same, if one launch does all of it. What is measured is a partition of the host.
-    fn short_flow(&self, index: usize) -> Result<Option<Arc<Flow>>> {
-        let is_measured = self.layout().options.profiling;
-        Ok(self.flow(index)?.filter(|flow| flow.is_short() && !is_measured))
-    }
-
-    /// A loop or a condition as a command, for a submission that begins now. If it `may_begin` before the
-    /// host knows that all before it has ended, there may be a command that comes first.
-    pub(super) fn control_command(
-        &self,
-        index: usize,
-        flow: &ControlFlow,
-        cancelled: &Arc<AtomicBool>,
-        may_begin: bool,
-    ) -> Result<(Option<PreparedCommand>, PreparedCommand)> {
-        if let Some(tasks) = self.short_flow(index)? {
-            return Ok((None, tasks.launch()));
-        }
-        let mut run = self.control_run(index, flow, cancelled)?;
-        let first = run.flow.as_ref().filter(|_| may_begin && run.notes.is_none()).map(|flow| {
-            flow.begin(true);
-            flow.launch()
-        });
-        run.is_launched = first.is_some();
-        Ok((first, PreparedCommand::Control(Arc::new(run))))
-    }
-
-    /// Looks whether the interpreter runs a partition that is a loop or a condition.
-    pub(super) fn plan_flow(&self, index: usize) -> Result<()> {
-        match self.bodies().get(index).is_some_and(|bodies| !bodies.is_empty()) {
-            true => self.flow(index).map(drop),
-            false => Ok(()),
-        }
-    }
-
-    /// How often its commands, and those of its bodies, were changed.
-    fn changes(&self) -> u64 {
-        let bodies = self.bodies().iter().flatten();
-        bodies.fold(self.prepared().edits, |all, body| all + body.changes())
-    }
-
-    /// The nodes of a loop or a condition, in the order in which they run.
-    fn tree(&self, index: usize) -> Option<FlowTree> {
-        let layout = self.layout();
-        let node = *layout.partitions.get(index)?.nodes.first()?;
-        let command = self.prepared().commands.get(node as usize)?.into_owned();
-        let CommandKind::Control(flow) = &*command else { return None };
-        let bodies = self.bodies().get(index)?.iter().map(Self::tree_of_body);
-        Some(FlowTree {
-            owner: (layout.graph, layout.flat.origin(node as usize)),
-            flow: ControlFlow::clone(flow),
-            bodies: bodies.collect::<Option<_>>()?,
-        })
-    }
-
-    fn tree_of_body(&self) -> Option<Vec<FlowNode>> {
-        let layout = self.layout();
-        let mut controls = HashMap::new();
-        for (index, partition) in layout.partitions.iter().enumerate() {
-            if self.bodies().get(index).is_some_and(|bodies| !bodies.is_empty()) {
-                controls.insert(*partition.nodes.first()? as usize, index);
-            }
-        }
-        let commands = self.prepared().commands.to_vec();
-        let node = |(node, command)| match controls.get(&node) {
-            Some(index) => self.tree(*index).map(FlowNode::Control),
-            None => Some(FlowNode::Command(layout.flat.origin(node), command)),
-        };
-        commands.into_iter().enumerate().map(node).collect()
-    }
-}
-
-/// The kind of a partition that does not run on the device.
-pub(super) enum PartOf {
-    Host(crate::command::HostTask),
-    Control(Box<ControlFlow>),
-    External(Outside),
-}
-
-impl Ticket {
     fn memory(&self) -> Vec<Arc<Allocation>> {
         let of = |(index, part): (usize, &TicketPart)| match part {
             TicketPart::Device(_) => Arc::clone(self.graph.inner()).part_memory(index),
@@ -306,6 +174,71 @@ impl Drop for Ticket {
         for (index, _) in numbers.filter(|(_, part)| matches!(part, TicketPart::Device(Some(_)))) {
             self.graph.prepared().end_submission(index);
         }
+    }
+}
+
+impl ControlRun {
+    /// A loop or a condition, for a submission that begins now.
+    fn new(
+        graph: &ExecutableGraph,
+        index: usize,
+        flow: &ControlFlow,
+        cancelled: &Arc<AtomicBool>,
+    ) -> Result<Self> {
+        let layout = graph.layout();
+        let as_tasks = flows::current(graph, index)?;
+        let bodies = graph.bodies().get(index).map(Vec::as_slice).unwrap_or_default();
+        let bodies = bodies.iter().filter(|_| as_tasks.is_none());
+        let bodies = bodies.map(|body| Ticket::new(body, cancelled)).collect::<Result<Vec<_>>>()?;
+        let decide = match &flow.value {
+            ControlValue::Number(number) => Decide::Number(*number),
+            ControlValue::Parameter { value, .. } => Decide::Number(*value),
+            ControlValue::Device { from, scalar } => {
+                let from = from.clone().into_block(&layout.queue)?;
+                Decide::Device { from, scalar: *scalar }
+            }
+        };
+        let mut memory: Vec<Arc<Allocation>> = bodies.iter().flat_map(Ticket::memory).collect();
+        if let Decide::Device { from, .. } = &decide {
+            memory.push(Arc::clone(from.region.allocation()));
+        }
+        memory.extend(as_tasks.iter().flat_map(|flow| flow.memory().iter().cloned()));
+        memory.sort_by_key(|memory| Arc::as_ptr(memory).addr());
+        memory.dedup_by(|a, b| Arc::ptr_eq(a, b));
+        let node = layout.partitions.get(index).and_then(|partition| partition.nodes.first());
+        Ok(Self {
+            owner: graph.clone(),
+            node: layout.flat.origin(node.map_or(usize::MAX, |node| *node as usize)),
+            name: flow.name(),
+            kind: flow.kind,
+            decide,
+            bodies,
+            flow: as_tasks,
+            is_launched: false,
+            max_iterations: flow.max_iterations,
+            cancelled: Arc::clone(cancelled),
+            notes: layout.options.profiling.then(LoopNotes::default),
+            memory,
+        })
+    }
+    /// A loop or a condition as a command, for a submission that begins now. If it `may_begin` before the
+    /// host knows that all before it has ended, there may be a command that comes first.
+    pub(super) fn command(
+        graph: &ExecutableGraph,
+        (index, flow): (usize, &ControlFlow),
+        cancelled: &Arc<AtomicBool>,
+        may_begin: bool,
+    ) -> Result<(Option<PreparedCommand>, PreparedCommand)> {
+        if let Some(tasks) = flows::short(graph, index)? {
+            return Ok((None, tasks.launch()));
+        }
+        let mut run = Self::new(graph, index, flow, cancelled)?;
+        let first = run.flow.as_ref().filter(|_| may_begin && run.notes.is_none()).map(|flow| {
+            flow.begin(true);
+            flow.launch()
+        });
+        run.is_launched = first.is_some();
+        Ok((first, PreparedCommand::Control(Arc::new(run))))
     }
 }
 

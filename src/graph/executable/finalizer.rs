@@ -5,8 +5,8 @@
 //!        --tune, plan::planner--> a PartitionPlan for each device partition --exec::prepare--> a Sequence --exec::strategy--> how it is put on queues
 //! ```
 
+use super::awaited::of_another_graph;
 use super::handle::ExecutableGraph;
-use super::node_events::of_another_graph;
 use crate::MakeError as _;
 use crate::graph::exec::options::{Options, ReplayStrategy};
 use crate::graph::model::graph::Graph;

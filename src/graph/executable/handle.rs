@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::awaited::Awaited;
+use super::flows;
 use super::layout::Layout;
 use super::memory;
 use super::names::Names;
@@ -129,7 +130,7 @@ impl ExecutableGraph {
             prepared: Mutex::new(prepared),
         }));
         if options.wait_for_interpreter {
-            (0..graph.layout().partitions.len()).try_for_each(|index| graph.plan_flow(index))?;
+            (0..graph.layout().partitions.len()).try_for_each(|index| flows::plan(&graph, index))?;
         }
         Ok(graph)
     }

@@ -8,8 +8,9 @@
 //! versions.rs   what deferred submissions must not see
 //! finalizer.rs  how a graph becomes executable
 //! submit.rs     how it is submitted; command.rs as a command; bound.rs with events from outside
-//! node_events.rs  events of nodes; awaited.rs their promises, which the next submission fulfils
-//! control.rs    loops and conditions that the host decides; loops.rs when they ran; body.rs executables as their bodies
+//! awaited.rs    promises of events of nodes, which the next submission fulfils
+//! control.rs    loops and conditions that the host decides; flows.rs those that the interpreter runs;
+//!               loops.rs when they ran; body.rs executables as their bodies
 //! ```
 
 mod awaited;
@@ -18,12 +19,12 @@ pub(super) mod bound;
 mod command;
 mod control;
 pub(super) mod finalizer;
+mod flows;
 pub(super) mod handle;
 pub(super) mod layout;
 pub(super) mod loops;
 mod memory;
 pub(super) mod names;
-mod node_events;
 pub(super) mod part;
 pub(super) mod prepared;
 mod put;

@@ -11,18 +11,93 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use super::control::PartOf;
+use super::awaited::of_another_graph;
+use super::bound::{BoundGraph, OutsideSource};
+use super::control::{ControlRun, PartOf};
 use super::handle::ExecutableGraph;
 use super::put::Put;
 use crate::MakeError as _;
 use crate::command::{CommandKind, GraphCommand, GraphPart, Outside, PreparedCommand, submit_prepared};
 use crate::driver::queue::Properties;
 use crate::event::{Outcome, Promise};
+use crate::graph::model::node::Node;
 use crate::graph::plan::partition::Partition;
 use crate::handles::with_slice;
 use crate::{Error, Event, Queue, Result};
 
 impl ExecutableGraph {
+    /// The graph with an event for its next submission: nodes that wait for `outside` wait for `event`
+    /// then. It may be of any queue and any context. Events in sub-graphs are given in the same way.
+    ///
+    /// Submissions that give no event wait for that of the recording, which has most often ended by
+    /// then. Events of [`external_event`](crate::Graph::external_event) have none, and must be given.
+    /// If the event's command fails, nodes that wait for it do not run.
+    ///
+    /// An event that is not of the graph is an error where the graph is submitted.
+    ///
+    /// ```no_run
+    /// # use oclave::{Event, Graph, Queue, Result, UsmSlice};
+    /// # fn library(_: &Queue) -> Result<()> { Ok(()) }
+    /// # fn f(queue: &Queue, uploads: &Queue, x: &UsmSlice<f32>) -> Result<()> {
+    /// let uploaded = uploads.write_async(x, vec![1.0; 64])?;
+    /// let graph = Graph::from_queue(queue);
+    /// let recording = graph.record(queue)?;
+    /// library(&queue.after(&uploaded))?; // its commands wait for an event from outside
+    /// recording.end();
+    /// let executable = graph.finalize()?;
+    /// let next = uploads.write_async(x, vec![2.0; 64])?;
+    /// queue.submit_graph(executable.with(&uploaded, &next))?; // they wait for another one
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn with(&self, outside: &impl OutsideSource, event: &Event) -> BoundGraph {
+        BoundGraph::new(self.clone()).with(outside, event)
+    }
+
+    /// An event of the next submission, which is complete when the node is. Commands of any queue
+    /// may depend on it, and the host may wait for it or await it, before the graph is submitted and
+    /// after. The node must have been named to [`Finalizer::events_of`](crate::graph::Finalizer::events_of).
+    ///
+    /// Until the next submission, each call for a node gives the same event; from then on, that of the
+    /// submission after. The event fails if the node does, if the submission fails, and if the executable
+    /// is dropped without one. A submission that is refused as its events from outside are not all given
+    /// is none.
+    ///
+    /// A wait before the submission takes until another thread makes it. As a sub-graph, an executable
+    /// gives no events: name the node of the sub-graph when the outer graph is finalized.
+    ///
+    /// ```no_run
+    /// # use oclave::graph::Node;
+    /// # use oclave::{Graph, Queue, Result, UsmSlice};
+    /// # fn f(graph: &Graph, edges: &Node, queue: &Queue, io: &Queue, x: &UsmSlice<f32>) -> Result<()> {
+    /// let executable = graph.finalizer().events_of(edges).finalize()?;
+    /// for _ in 0..10 {
+    ///     let found = executable.event_of(edges)?;
+    ///     queue.submit_graph(&executable)?;
+    ///     let sent = io.after(&found).read_async(x)?; // while the rest of the graph runs
+    ///     println!("{:?}", sent.wait()?);
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Invalid`](crate::ErrorKind::Invalid) for a node of another graph, and one that was not named.
+    /// A submission is [`Invalid`](crate::ErrorKind::Invalid) if it would come after a command that
+    /// waits for the event, as both would wait for ever.
+    pub fn event_of(&self, node: &Node) -> Result<Event> {
+        let layout = self.layout();
+        if node.graph().id() != layout.graph {
+            return Err(self.at(of_another_graph(node)));
+        }
+        let Some(partition) = layout.ends.get(&(node.index() as u32)) else {
+            return Err(self.at(Error::invalid(format!("{} was not named for events", node.place()))
+                .remedy("finalize the graph with `graph.finalizer().events_of(&node)`")));
+        };
+        let promise = self.inner().awaited.promise(*partition, layout.options.profiling);
+        Ok(Event::promised(promise))
+    }
+
     /// Submits it to a queue of its context and device. One instance runs at a time, so it comes
     /// after the last submission. It also runs after `behind`, whether or not that succeeds.
     pub(crate) fn submit<'a>(
@@ -42,7 +117,7 @@ impl ExecutableGraph {
         let mut turn = self.turn();
         let before = after.clone().filter_map(Event::promise);
         let before = before.chain(behind.iter().filter_map(|event| event.promise()));
-        let promises = self.take_promises(queue, before).map_err(|error| self.at(error))?;
+        let promises = self.inner().awaited.take(queue, before).map_err(|error| self.at(error))?;
         let (mut events, mut submitted) = (Vec::new(), None);
         let outcome = match self.layout().partitions.as_slice() {
             [] => submit_prepared(queue, PreparedCommand::Empty, after, behind),
@@ -202,11 +277,12 @@ impl ExecutableGraph {
     ) -> Result<()> {
         let submitted = Event::promised(Arc::clone(submitted));
         self.put_parts_by(queues, waits, Some(&submitted), events, |index, before| {
-            Ok(Put::one(match self.part_of(index) {
+            Ok(Put::one(match PartOf::of(self, index) {
                 Some(PartOf::Host(task)) => PreparedCommand::HostTask(task),
                 Some(PartOf::Control(flow)) => {
                     let early = early(index, before);
-                    let (launch, command) = self.control_command(index, &flow, cancelled, early.is_some())?;
+                    let (launch, command) =
+                        ControlRun::command(self, (index, &flow), cancelled, early.is_some())?;
                     return Ok(Put { launch: early.zip(launch), ..Put::one(command) });
                 }
                 Some(PartOf::External(external)) => {

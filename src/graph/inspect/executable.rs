@@ -4,6 +4,7 @@ use std::ffi::c_void;
 use std::path::Path;
 
 use super::dot::{self, Detail};
+use super::memory::GraphMemory;
 use super::partitions::PartitionInfo;
 use super::segments::{self, NotInterpreted, SegmentInfo};
 use super::timeline::{self, TimedPart, Timeline};
@@ -51,6 +52,22 @@ impl ExecutableGraph {
     /// it is not used at all these are all nodes.
     pub fn not_interpreted(&self) -> Vec<NotInterpreted> {
         segments::not_interpreted(self)
+    }
+
+    /// The memory of the graph that it has: how much was asked for, how much is used, and which
+    /// memory lives at the same time.
+    ///
+    /// ```no_run
+    /// # use oclave::{Graph, Result};
+    /// # fn f(graph: &Graph) -> Result<()> {
+    /// let memory = graph.finalize()?.memory();
+    /// println!("{} bytes in the place of {}", memory.used_bytes, memory.requested_bytes);
+    /// println!("{memory}"); // with a line for each allocation
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn memory(&self) -> GraphMemory {
+        GraphMemory::of(self)
     }
 
     /// When each command ran in the submission that the event is of, which must have ended. With

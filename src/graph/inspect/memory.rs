@@ -40,30 +40,18 @@ pub struct GraphAllocation {
     pub lives_beside: Vec<usize>,
 }
 
-impl ExecutableGraph {
-    /// The memory of the graph that it has: how much was asked for, how much is used, and which
-    /// memory lives at the same time.
-    ///
-    /// ```no_run
-    /// # use oclave::{Graph, Result};
-    /// # fn f(graph: &Graph) -> Result<()> {
-    /// let memory = graph.finalize()?.memory();
-    /// println!("{} bytes in the place of {}", memory.used_bytes, memory.requested_bytes);
-    /// println!("{memory}"); // with a line for each allocation
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn memory(&self) -> GraphMemory {
-        let mut all = GraphMemory { requested_bytes: 0, used_bytes: 0, allocations: Vec::new() };
-        self.add_memory(&mut all);
+impl GraphMemory {
+    pub(super) fn of(graph: &ExecutableGraph) -> Self {
+        let mut all = Self { requested_bytes: 0, used_bytes: 0, allocations: Vec::new() };
+        all.add(graph);
         all
     }
 
-    fn add_memory(&self, all: &mut GraphMemory) {
-        let flat = &self.layout().flat;
-        let plan = self.prepared().memory.clone();
-        let first = all.allocations.len();
-        all.used_bytes += plan.size_bytes;
+    fn add(&mut self, graph: &ExecutableGraph) {
+        let flat = &graph.layout().flat;
+        let plan = graph.prepared().memory.clone();
+        let first = self.allocations.len();
+        self.used_bytes += plan.size_bytes;
         for (number, request) in plan.requests.iter().enumerate() {
             let mut nodes: Vec<usize> =
                 request.nodes.iter().map(|node| flat.origin(*node as usize) as usize).collect();
@@ -74,8 +62,8 @@ impl ExecutableGraph {
             let beside = plan.beside.get(number).into_iter().flatten();
             let mut lives_beside: Vec<usize> = beside.map(|other| first + *other as usize).collect();
             lives_beside.sort_unstable();
-            all.requested_bytes += request.size_bytes;
-            all.allocations.push(GraphAllocation {
+            self.requested_bytes += request.size_bytes;
+            self.allocations.push(GraphAllocation {
                 graph: request.key.owner,
                 number: request.key.number as usize,
                 size_bytes: request.size_bytes,
@@ -85,7 +73,7 @@ impl ExecutableGraph {
                 lives_beside,
             });
         }
-        self.bodies().iter().flatten().for_each(|body| body.add_memory(all));
+        graph.bodies().iter().flatten().for_each(|body| self.add(body));
     }
 }
 
