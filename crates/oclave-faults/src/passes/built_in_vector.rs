@@ -1,7 +1,8 @@
 //! Built-in variables with one number for each dimension, such as the id of the group.
 
 use oclave_spirv::{
-    BuiltIn, Capability, Decoration, Instruction, Op, Rewriter, Section, StorageClass, Type, TypeTable,
+    BuiltIn, Capability, Cursor, Declarations, Decoration, Editor, Instruction, Op, Rewriter, Section,
+    StorageClass, Type, TypeTable,
 };
 
 /// A built-in variable that holds one number for each dimension.
@@ -13,8 +14,21 @@ pub(crate) struct BuiltInVector {
 }
 
 impl BuiltInVector {
+    /// The variable of the module, or a new one. All kernels may use it.
+    pub(crate) fn add(edit: &mut Editor<'_>, wanted: BuiltIn, address_bits: u32) -> Self {
+        let vector = Self::of(edit, wanted, address_bits);
+        edit.add_to_interfaces(vector.variable);
+        vector
+    }
+
+    /// Writes the number of one dimension.
+    pub(crate) fn read(&self, at: &mut Cursor<'_, '_>, axis: u32) -> u32 {
+        let all = at.emit(Op::Load, self.vector, &[self.variable]);
+        at.emit(Op::CompositeExtract, self.component, &[all, axis])
+    }
+
     /// The variable of the module, or a new one.
-    pub(crate) fn of(new: &mut Rewriter<'_>, wanted: BuiltIn, address_bits: u32) -> Self {
+    pub(crate) fn of(new: &mut Declarations<'_>, wanted: BuiltIn, address_bits: u32) -> Self {
         let definitions = new.definitions();
         let types = TypeTable::new(definitions);
         let mut built_ins = definitions.module().built_ins().filter(|(_, number)| *number == wanted as u32);

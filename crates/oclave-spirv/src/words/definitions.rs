@@ -12,6 +12,8 @@ pub struct Definitions<'m> {
     module: &'m Module,
     /// First word of the defining instruction; 0 where there is none.
     at: IdMap<u32>,
+    /// The word where each function starts, and its id.
+    functions: Vec<(usize, u32)>,
     opencl_std: Option<u32>,
 }
 
@@ -19,18 +21,21 @@ impl<'m> Definitions<'m> {
     /// Walks the module. Of several definitions of one id the first counts.
     pub fn new(module: &'m Module) -> Self {
         let mut at = IdMap::new(module, 0);
-        let mut opencl_std = None;
+        let (mut functions, mut opencl_std) = (Vec::new(), None);
         for instruction in module.instructions() {
             let Some(id) = instruction.result_id() else { continue };
             // A module has less than 2^32 words: see Module::from_words.
             if at.value(id) == 0 {
                 at.insert(id, instruction.at as u32);
             }
+            if instruction.is(Op::Function) {
+                functions.push((instruction.at, id));
+            }
             if instruction.is(Op::ExtInstImport) && instruction.string_is(0, "OpenCL.std") {
                 opencl_std = Some(id);
             }
         }
-        Self { module, at, opencl_std }
+        Self { module, at, functions, opencl_std }
     }
 
     /// The module that these are the definitions of.
@@ -54,6 +59,12 @@ impl<'m> Definitions<'m> {
             0 => None,
             at => Some(at as usize),
         }
+    }
+
+    /// The function that an instruction of the module is in; `None` before the first function.
+    pub fn function_of(&self, instruction: &Instruction<'_>) -> Option<u32> {
+        let behind = self.functions.partition_point(|(at, _)| *at <= instruction.at);
+        self.functions.get(behind.checked_sub(1)?).map(|(_, function)| *function)
     }
 
     /// The id of the type of the value `id`.

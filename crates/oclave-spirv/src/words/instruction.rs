@@ -109,6 +109,19 @@ impl<'m> Instruction<'m> {
         grammar::visit_ids(self, definitions, visit)
     }
 
+    /// The words with each id that the instruction uses or defines replaced by `map`. Words of unknown instructions stay as they are.
+    pub(super) fn mapped(&self, definitions: &Definitions<'_>, mut map: impl FnMut(u32) -> u32) -> Vec<u32> {
+        let mut words = self.words.to_vec();
+        self.visit_ids(definitions, |index, role| {
+            if role != Role::MaybeId
+                && let Some(word) = words.get_mut(index)
+            {
+                *word = map(*word);
+            }
+        });
+        words
+    }
+
     /// Whether the grammar table has the opcode.
     pub fn is_known(&self) -> bool {
         grammar::is_known(self.opcode)

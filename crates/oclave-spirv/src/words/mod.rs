@@ -8,6 +8,8 @@
 //! | [`Instruction`] | one instruction: opcode, operands, strings, ids |
 //! | [`Definitions`] | id → defining instruction |
 //! | [`TypeTable`] | id → [`Type`], with sizes, alignments and field offsets |
+//! | [`Editor`], [`Cursor`] | changes of a module at given instructions |
+//! | [`Declarations`] | what is added outside of functions: types, constants, decorations, names, imports |
 //! | [`Rewriter`], [`Code`] | a new module from an old one, section by section |
 //! | [`Builder`] | a new module from nothing |
 //!
@@ -16,7 +18,9 @@
 
 mod builder;
 mod code;
+mod declarations;
 mod definitions;
+mod editor;
 mod grammar;
 mod grammar_table;
 mod id_map;
@@ -35,7 +39,9 @@ pub use ::spirv::{
 };
 pub use builder::{Builder, TypeId, ValueId};
 pub use code::{Code, string_words};
+pub use declarations::Declarations;
 pub use definitions::Definitions;
+pub use editor::{Cursor, Editor};
 pub use grammar::{Fit, Role};
 pub use id_map::IdMap;
 pub use instruction::Instruction;

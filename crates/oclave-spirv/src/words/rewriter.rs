@@ -16,82 +16,52 @@
 //! Every section has a stream of its own, so anything can be added to any section at any time.
 //! Types and constants that are added are put before their first use when the module is finished.
 
-use std::collections::{HashMap, HashSet};
+use std::ops::{Deref, DerefMut};
 
-use ::spirv::{Capability, Decoration, FunctionControl, LinkageType, Op, StorageClass};
+use ::spirv::Op;
 
-use super::code::{Code, string_words};
+use super::code::Code;
+use super::declarations::Declarations;
 use super::definitions::Definitions;
-use super::grammar::Role;
 use super::instruction::Instruction;
-use super::module::{MAX_ID_BOUND, Module, Version};
-use super::order::sort_types;
+use super::module::Module;
 use super::section::Section;
-use crate::{Error, Result};
+use crate::Result;
 
 /// Writes a new module from an old one.
 #[derive(Debug)]
 pub struct Rewriter<'m> {
-    definitions: &'m Definitions<'m>,
-    version: Version,
-    generator: u32,
-    bound: u32,
-    sections: [Code; Section::COUNT],
+    declarations: Declarations<'m>,
     /// The section of the last instruction outside of functions.
     last: Section,
     /// `OpLine`s that belong to the next instruction.
     lines: Code,
     /// The function that is being copied, and whether it has blocks.
     function: Option<(Code, bool)>,
-    /// Types and constants that may be shared: words without the result id → result id.
-    interned: Option<HashMap<Vec<u32>, u32>>,
-    /// Types and constants of the old module that new ones refer to.
-    wanted: Vec<u32>,
-    unsorted: bool,
-    error: Option<Error>,
+}
+
+impl<'m> Deref for Rewriter<'m> {
+    type Target = Declarations<'m>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.declarations
+    }
+}
+
+impl DerefMut for Rewriter<'_> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.declarations
+    }
 }
 
 impl<'m> Rewriter<'m> {
     /// An empty module with the header of the one that `definitions` belong to.
     pub fn new(definitions: &'m Definitions<'m>) -> Self {
-        let module = definitions.module();
-        Self {
-            definitions,
-            version: module.version(),
-            generator: module.generator(),
-            bound: module.id_bound(),
-            sections: Default::default(),
-            last: Section::Capabilities,
-            lines: Code::new(),
-            function: None,
-            interned: None,
-            wanted: Vec::new(),
-            unsorted: false,
-            error: None,
-        }
+        Self::with_declarations(Declarations::new(definitions))
     }
 
-    /// The definitions of the old module.
-    pub fn definitions(&self) -> &'m Definitions<'m> {
-        self.definitions
-    }
-
-    /// Sets the version of the new module's header. The instructions are the caller's business.
-    pub fn set_version(&mut self, version: Version) {
-        self.version = version;
-    }
-
-    /// An id that nothing uses yet. Running out of ids makes [`finish`](Self::finish) fail.
-    pub fn fresh_id(&mut self) -> u32 {
-        let id = self.bound;
-        if id >= MAX_ID_BOUND {
-            self.error.get_or_insert_with(|| {
-                Error::Unsupported(format!("the module needs more than {MAX_ID_BOUND} ids; split it"))
-            });
-            return id;
-        }
-        self.bound += 1;
-        id
+    pub(super) fn with_declarations(declarations: Declarations<'m>) -> Self {
+        Self { declarations, last: Section::Capabilities, lines: Code::new(), function: None }
     }
 
     /// Copies an instruction as it is to where the new module is being written: its section, or the
@@ -103,6 +73,16 @@ impl<'m> Rewriter<'m> {
     /// Copies an instruction, unless it names or decorates an id that is gone. Decorations of
     /// groups lose such targets, and the interfaces of entry points lose such variables.
     pub fn copy_unless_gone(&mut self, instruction: &Instruction<'_>, is_gone: impl Fn(u32) -> bool) {
+        self.copy_annotated(instruction, is_gone, &[]);
+    }
+
+    /// As [`copy_unless_gone`](Self::copy_unless_gone), with more variables in the interfaces of entry points.
+    pub(super) fn copy_annotated(
+        &mut self,
+        instruction: &Instruction<'_>,
+        is_gone: impl Fn(u32) -> bool,
+        used: &[u32],
+    ) {
         match (instruction.op(), instruction.operands()) {
             (Some(Op::Name | Op::Decorate | Op::DecorateId | Op::DecorateString), &[id, ..])
                 if is_gone(id) => {}
@@ -112,9 +92,10 @@ impl<'m> Rewriter<'m> {
                 self.replace(instruction, Op::GroupDecorate, &operands);
             }
             (Some(Op::EntryPoint), all) => {
-                let listed = instruction.after_string(2).map_or(0, <[u32]>::len);
-                let (head, interface) = all.split_at(all.len() - listed);
-                let left = interface.iter().filter(|id| !is_gone(**id));
+                let listed = instruction.after_string(2).unwrap_or_default();
+                let (head, interface) = all.split_at(all.len() - listed.len());
+                let missing = used.iter().filter(|variable| !listed.contains(variable));
+                let left = interface.iter().filter(|id| !is_gone(**id)).chain(missing);
                 let operands: Vec<u32> = head.iter().chain(left).copied().collect();
                 self.replace(instruction, Op::EntryPoint, &operands);
             }
@@ -125,15 +106,8 @@ impl<'m> Rewriter<'m> {
     /// Copies an instruction with every id that it uses or defines replaced by `map`.
     ///
     /// Words of unknown instructions stay as they are.
-    pub fn copy_mapped(&mut self, instruction: &Instruction<'_>, mut map: impl FnMut(u32) -> u32) {
-        let mut words = instruction.words.to_vec();
-        instruction.visit_ids(self.definitions, |index, role| {
-            if role != Role::MaybeId
-                && let Some(word) = words.get_mut(index)
-            {
-                *word = map(*word);
-            }
-        });
+    pub fn copy_mapped(&mut self, instruction: &Instruction<'_>, map: impl FnMut(u32) -> u32) {
+        let words = instruction.mapped(self.definitions(), map);
         self.place(instruction, |code| code.extend(&words));
     }
 
@@ -165,218 +139,34 @@ impl<'m> Rewriter<'m> {
         }
     }
 
-    /// Appends an instruction to a section.
-    pub fn push_in(&mut self, section: Section, op: Op, operands: &[u32]) {
-        self.unsorted |= section == Section::Types;
-        self.section(section).push(op, operands);
-    }
-
-    /// Adds a whole function, `OpFunction` to `OpFunctionEnd`, behind those that are finished so
-    /// far.
-    pub fn add_function(&mut self, mut function: Code) {
-        let label = |words: &[u32]| {
-            let mut at = 0;
-            while let Some(&first) = words.get(at) {
-                if first & 0xffff == Op::Label as u32 {
-                    return true;
-                }
-                at += (first >> 16).max(1) as usize;
-            }
-            false
-        };
-        let section = if label(function.words()) { Section::Definitions } else { Section::Declarations };
-        self.section(section).append(&mut function);
-    }
-
-    /// Declares an imported function with this linkage name.
-    pub fn import(&mut self, name: &str, result: u32, parameters: &[u32]) -> u32 {
-        let ty = self.function_type(result, parameters);
-        let id = self.fresh_id();
-        let mut code = Code::new();
-        code.push(Op::Function, &[result, id, FunctionControl::NONE.bits(), ty]);
-        for parameter in parameters {
-            code.push(Op::FunctionParameter, &[*parameter, self.fresh_id()]);
+    /// Appends code to where the new module is being written: the section of `instruction`, or the current function.
+    pub(super) fn append(&mut self, instruction: &Instruction<'_>, code: &mut Code) {
+        if code.is_empty() {
+            return;
         }
-        code.push(Op::FunctionEnd, &[]);
-        self.add_function(code);
-        self.name(id, name);
-        self.decorate_linkage(id, name, LinkageType::Import);
-        id
-    }
-
-    /// Adds a capability unless the new module has it.
-    pub fn capability(&mut self, capability: Capability) {
-        self.push_once(Section::Capabilities, Op::Capability, &[capability as u32]);
-    }
-
-    /// Adds an extension unless the new module has it.
-    pub fn extension(&mut self, name: &str) {
-        self.push_once(Section::Extensions, Op::Extension, &string_words(name));
-    }
-
-    /// Names an id.
-    pub fn name(&mut self, id: u32, name: &str) {
-        let mut operands = vec![id];
-        operands.extend(string_words(name));
-        self.push_in(Section::Names, Op::Name, &operands);
-    }
-
-    /// Decorates an id.
-    pub fn decorate(&mut self, id: u32, decoration: Decoration, literals: &[u32]) {
-        let operands = [&[id, decoration as u32], literals].concat();
-        self.push_in(Section::Annotations, Op::Decorate, &operands);
-    }
-
-    /// Gives an id a linkage name.
-    pub fn decorate_linkage(&mut self, id: u32, name: &str, linkage: LinkageType) {
-        let mut literals = string_words(name);
-        literals.push(linkage as u32);
-        self.decorate(id, Decoration::LinkageAttributes, &literals);
-    }
-
-    /// The id of a type or constant with these operands, without the result id.
-    ///
-    /// An existing id is reused if there is one. Not for structs, arrays and decorated types, whose
-    /// equals are distinct.
-    pub fn intern(&mut self, op: Op, operands: &[u32]) -> u32 {
-        let mut key = vec![op as u32];
-        key.extend_from_slice(operands);
-        let definitions = self.definitions;
-        let interned = self.interned.get_or_insert_with(|| shareable(definitions));
-        if let Some(&id) = interned.get(&key) {
-            if definitions.instruction(id).is_some() {
-                self.wanted.push(id);
-            }
-            return id;
-        }
-        let id = self.fresh_id();
-        let result_at = usize::from(!super::section::is_type(op)).min(operands.len());
-        let mut words = operands.to_vec();
-        words.insert(result_at, id);
-        self.push_in(Section::Types, op, &words);
-        if let Some(interned) = &mut self.interned {
-            interned.insert(key, id);
-        }
-        id
-    }
-
-    /// `OpTypeVoid`.
-    pub fn void_type(&mut self) -> u32 {
-        self.intern(Op::TypeVoid, &[])
-    }
-
-    /// `OpTypeBool`.
-    pub fn bool_type(&mut self) -> u32 {
-        self.intern(Op::TypeBool, &[])
-    }
-
-    /// An integer type as kernels have them: without sign.
-    pub fn int_type(&mut self, width: u32) -> u32 {
-        self.intern(Op::TypeInt, &[width, 0])
-    }
-
-    /// A floating-point type.
-    pub fn float_type(&mut self, width: u32) -> u32 {
-        self.intern(Op::TypeFloat, &[width])
-    }
-
-    /// A vector type.
-    pub fn vector_type(&mut self, component: u32, count: u32) -> u32 {
-        self.intern(Op::TypeVector, &[component, count])
-    }
-
-    /// A pointer type.
-    pub fn pointer_type(&mut self, class: StorageClass, pointee: u32) -> u32 {
-        self.intern(Op::TypePointer, &[class as u32, pointee])
-    }
-
-    /// A function type.
-    pub fn function_type(&mut self, returns: u32, parameters: &[u32]) -> u32 {
-        self.intern(Op::TypeFunction, &[&[returns], parameters].concat())
-    }
-
-    /// An integer constant of `width` 8, 16, 32 or 64 bits.
-    pub fn int_constant(&mut self, width: u32, value: u64) -> u32 {
-        let ty = self.int_type(width);
-        if width > 32 {
-            self.intern(Op::Constant, &[ty, value as u32, (value >> 32) as u32])
-        } else {
-            self.intern(Op::Constant, &[ty, value as u32])
-        }
-    }
-
-    /// The null value of a type.
-    pub fn null_constant(&mut self, ty: u32) -> u32 {
-        self.intern(Op::ConstantNull, &[ty])
-    }
-
-    /// Lets [`finish`](Self::finish) put types, constants and variables in order: each behind what
-    /// it uses.
-    pub fn sort_types(&mut self) {
-        self.unsorted = true;
+        self.unsorted |= self.function.is_none();
+        self.place(instruction, |to| to.append(code));
     }
 
     /// Puts the sections together.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] where ids ran out or an instruction became too long to encode;
-    /// [`Error::Malformed`] where what was pushed is no stream of instructions.
-    pub fn finish(mut self) -> Result<Module> {
-        if let Some(error) = self.error {
-            return Err(error);
-        }
+    /// [`crate::Error::Unsupported`] where ids ran out or an instruction became too long to encode;
+    /// [`crate::Error::Malformed`] where what was pushed is no stream of instructions.
+    pub fn finish(self) -> Result<Module> {
+        self.finish_with(Default::default())
+    }
+
+    /// As [`finish`](Self::finish), with more at the end of the sections.
+    pub(super) fn finish_with(mut self, added: [Code; Section::COUNT]) -> Result<Module> {
         if let Some((mut code, has_blocks)) = self.function.take() {
             let section = if has_blocks { Section::Definitions } else { Section::Declarations };
             self.section(section).append(&mut code);
         }
-        let mut lines = std::mem::take(&mut self.lines);
-        self.section(self.last).append(&mut lines);
-        self.add_wanted();
-        let total = self.sections.iter().map(|s| s.words().len()).sum::<usize>();
-        let mut words = Vec::with_capacity(total + super::module::HEADER_WORDS);
-        words.extend([::spirv::MAGIC_NUMBER, self.version.word(), self.generator, self.bound, 0]);
-        let mut types = 0..0;
-        for (i, section) in self.sections.iter().enumerate() {
-            if let Some(opcode) = section.overlong() {
-                let what =
-                    format!("an instruction with opcode {opcode} of more than 65535 words; split the module");
-                return Err(Error::Unsupported(what));
-            }
-            if i == Section::Types as usize {
-                types = words.len()..words.len() + section.words().len();
-            }
-            words.extend_from_slice(section.words());
-        }
-        let module = Module::from_words(words)?;
-        if self.unsorted { sort_types(module, types) } else { Ok(module) }
-    }
-
-    /// Copies the types and constants that [`intern`](Self::intern) found in the old module and
-    /// that were not copied.
-    fn add_wanted(&mut self) {
-        if self.wanted.is_empty() {
-            return;
-        }
-        let mut present = HashSet::new();
-        let types = std::mem::take(&mut self.sections[Section::Types as usize]);
-        for instruction in super::module::instructions_of(types.words()) {
-            present.extend(instruction.result_id());
-        }
-        self.sections[Section::Types as usize] = types;
-        let mut stack = std::mem::take(&mut self.wanted);
-        while let Some(id) = stack.pop() {
-            if !present.insert(id) {
-                continue;
-            }
-            let Some(instruction) = self.definitions.instruction(id) else { continue };
-            instruction.visit_ids(self.definitions, |index, role| {
-                if role != Role::Result {
-                    stack.extend(instruction.word(index));
-                }
-            });
-            self.section(Section::Types).extend(instruction.words);
-            self.unsorted = true;
-        }
+        let (last, mut lines) = (self.last, std::mem::take(&mut self.lines));
+        self.section(last).append(&mut lines);
+        self.declarations.append_sections(added);
+        self.declarations.finish()
     }
 
     fn place(&mut self, instruction: &Instruction<'_>, write: impl FnOnce(&mut Code)) {
@@ -403,36 +193,8 @@ impl<'m> Rewriter<'m> {
             return;
         }
         self.last = Section::of(instruction, self.last);
-        let section = self.section(self.last);
+        let section = self.declarations.section(self.last);
         section.append(&mut lines);
         write(section);
     }
-
-    fn push_once(&mut self, section: Section, op: Op, operands: &[u32]) {
-        let there = super::module::instructions_of(self.section(section).words())
-            .any(|i| i.is(op) && i.words.get(1..) == Some(operands));
-        if !there {
-            self.push_in(section, op, operands);
-        }
-    }
-
-    fn section(&mut self, section: Section) -> &mut Code {
-        &mut self.sections[section as usize]
-    }
-}
-
-/// The types and constants of a module of which equal ones are the same.
-fn shareable(definitions: &Definitions<'_>) -> HashMap<Vec<u32>, u32> {
-    let mut map = HashMap::new();
-    for instruction in definitions.module().instructions().take_while(|i| !i.is(Op::Function)) {
-        let Some(op) = instruction.op() else { continue };
-        let shareable = super::section::is_type(op) && !matches!(op, Op::TypeStruct | Op::TypeArray)
-            || matches!(op, Op::Constant | Op::ConstantTrue | Op::ConstantFalse | Op::ConstantNull);
-        let (true, Some(id)) = (shareable, instruction.result_id()) else { continue };
-        let mut key = vec![op as u32];
-        key.extend(instruction.result_type());
-        key.extend_from_slice(instruction.operands());
-        map.entry(key).or_insert(id);
-    }
-    map
 }

@@ -173,7 +173,8 @@ impl<'a, 'm> Rewrite<'a, 'm> {
             Some(Type::Pointer { pointee, .. }) => match self.pointers.get(&(class, pointee)) {
                 Some(known) => *known,
                 None => {
-                    let ty = self.new.intern(Op::TypePointer, &[class, self.alias(pointee)]);
+                    let pointee = self.alias(pointee);
+                    let ty = self.new.intern(Op::TypePointer, &[class, pointee]);
                     self.pointers.insert((class, pointee), ty);
                     ty
                 }

@@ -1,0 +1,340 @@
+//! What a changed module has outside of functions: types, constants, decorations, names, imports.
+//! And new ids, and the end of every change, where the sections become a module.
+
+use std::collections::{HashMap, HashSet};
+
+use ::spirv::{Capability, Decoration, FunctionControl, LinkageType, Op, StorageClass};
+
+use super::code::{Code, string_words};
+use super::definitions::Definitions;
+use super::grammar::Role;
+use super::instruction::Instruction;
+use super::module::{MAX_ID_BOUND, Module, Version};
+use super::order::sort_types;
+use super::section::Section;
+use crate::{Error, Result};
+
+/// The sections of a module that is made from an old one. Every section has a stream of its own, so
+/// anything can be added to any section at any time. Types and constants that are added are put before
+/// their first use when the module is finished.
+#[derive(Debug)]
+pub struct Declarations<'m> {
+    definitions: &'m Definitions<'m>,
+    version: Version,
+    generator: u32,
+    bound: u32,
+    sections: [Code; Section::COUNT],
+    /// Types and constants that may be shared: words without the result id → result id.
+    interned: Option<HashMap<Vec<u32>, u32>>,
+    /// Types and constants of the old module that new ones refer to.
+    wanted: Vec<u32>,
+    pub(super) unsorted: bool,
+    /// All capabilities and extensions of the old module stay.
+    keeps_requirements: bool,
+    error: Option<Error>,
+}
+
+impl<'m> Declarations<'m> {
+    /// For changes that keep the capabilities and the extensions of the old module.
+    pub(super) fn of_editor(definitions: &'m Definitions<'m>) -> Self {
+        Self { keeps_requirements: true, ..Self::new(definitions) }
+    }
+
+    pub(super) fn new(definitions: &'m Definitions<'m>) -> Self {
+        let module = definitions.module();
+        Self {
+            definitions,
+            version: module.version(),
+            generator: module.generator(),
+            bound: module.id_bound(),
+            sections: Default::default(),
+            interned: None,
+            wanted: Vec::new(),
+            unsorted: false,
+            keeps_requirements: false,
+            error: None,
+        }
+    }
+
+    /// The definitions of the old module.
+    pub fn definitions(&self) -> &'m Definitions<'m> {
+        self.definitions
+    }
+
+    /// Sets the version of the new module's header. The instructions are the caller's business.
+    pub fn set_version(&mut self, version: Version) {
+        self.version = version;
+    }
+
+    /// An id that nothing uses yet. Running out of ids makes [`finish`](Self::finish) fail.
+    pub fn fresh_id(&mut self) -> u32 {
+        let id = self.bound;
+        if id >= MAX_ID_BOUND {
+            self.error.get_or_insert_with(|| {
+                Error::Unsupported(format!("the module needs more than {MAX_ID_BOUND} ids; split it"))
+            });
+            return id;
+        }
+        self.bound += 1;
+        id
+    }
+
+    /// Appends an instruction to a section.
+    pub fn push_in(&mut self, section: Section, op: Op, operands: &[u32]) {
+        self.unsorted |= section == Section::Types;
+        self.section(section).push(op, operands);
+    }
+
+    /// Adds a whole function, `OpFunction` to `OpFunctionEnd`, behind those that are finished so
+    /// far.
+    pub fn add_function(&mut self, mut function: Code) {
+        let label = |words: &[u32]| {
+            let mut at = 0;
+            while let Some(&first) = words.get(at) {
+                if first & 0xffff == Op::Label as u32 {
+                    return true;
+                }
+                at += (first >> 16).max(1) as usize;
+            }
+            false
+        };
+        let section = if label(function.words()) { Section::Definitions } else { Section::Declarations };
+        self.section(section).append(&mut function);
+    }
+
+    /// Declares an imported function with this linkage name.
+    pub fn import(&mut self, name: &str, result: u32, parameters: &[u32]) -> u32 {
+        let ty = self.function_type(result, parameters);
+        let id = self.fresh_id();
+        let mut code = Code::new();
+        code.push(Op::Function, &[result, id, FunctionControl::NONE.bits(), ty]);
+        for parameter in parameters {
+            code.push(Op::FunctionParameter, &[*parameter, self.fresh_id()]);
+        }
+        code.push(Op::FunctionEnd, &[]);
+        self.add_function(code);
+        self.name(id, name);
+        self.decorate_linkage(id, name, LinkageType::Import);
+        id
+    }
+
+    /// Adds a capability unless the new module has it.
+    pub fn capability(&mut self, capability: Capability) {
+        self.push_once(Section::Capabilities, Op::Capability, &[capability as u32]);
+    }
+
+    /// Adds an extension unless the new module has it.
+    pub fn extension(&mut self, name: &str) {
+        self.push_once(Section::Extensions, Op::Extension, &string_words(name));
+    }
+
+    /// Names an id.
+    pub fn name(&mut self, id: u32, name: &str) {
+        let mut operands = vec![id];
+        operands.extend(string_words(name));
+        self.push_in(Section::Names, Op::Name, &operands);
+    }
+
+    /// Decorates an id.
+    pub fn decorate(&mut self, id: u32, decoration: Decoration, literals: &[u32]) {
+        let operands = [&[id, decoration as u32], literals].concat();
+        self.push_in(Section::Annotations, Op::Decorate, &operands);
+    }
+
+    /// Gives an id a linkage name.
+    pub fn decorate_linkage(&mut self, id: u32, name: &str, linkage: LinkageType) {
+        let mut literals = string_words(name);
+        literals.push(linkage as u32);
+        self.decorate(id, Decoration::LinkageAttributes, &literals);
+    }
+
+    /// The id of a type or constant with these operands, without the result id.
+    ///
+    /// An existing id is reused if there is one. Not for structs, arrays and decorated types, whose
+    /// equals are distinct.
+    pub fn intern(&mut self, op: Op, operands: &[u32]) -> u32 {
+        let mut key = vec![op as u32];
+        key.extend_from_slice(operands);
+        let definitions = self.definitions;
+        let interned = self.interned.get_or_insert_with(|| shareable(definitions));
+        if let Some(&id) = interned.get(&key) {
+            if definitions.instruction(id).is_some() {
+                self.wanted.push(id);
+            }
+            return id;
+        }
+        let id = self.fresh_id();
+        let result_at = usize::from(!super::section::is_type(op)).min(operands.len());
+        let mut words = operands.to_vec();
+        words.insert(result_at, id);
+        self.push_in(Section::Types, op, &words);
+        if let Some(interned) = &mut self.interned {
+            interned.insert(key, id);
+        }
+        id
+    }
+
+    /// `OpTypeVoid`.
+    pub fn void_type(&mut self) -> u32 {
+        self.intern(Op::TypeVoid, &[])
+    }
+
+    /// `OpTypeBool`.
+    pub fn bool_type(&mut self) -> u32 {
+        self.intern(Op::TypeBool, &[])
+    }
+
+    /// An integer type as kernels have them: without sign.
+    pub fn int_type(&mut self, width: u32) -> u32 {
+        self.intern(Op::TypeInt, &[width, 0])
+    }
+
+    /// A floating-point type.
+    pub fn float_type(&mut self, width: u32) -> u32 {
+        self.intern(Op::TypeFloat, &[width])
+    }
+
+    /// A vector type.
+    pub fn vector_type(&mut self, component: u32, count: u32) -> u32 {
+        self.intern(Op::TypeVector, &[component, count])
+    }
+
+    /// A pointer type.
+    pub fn pointer_type(&mut self, class: StorageClass, pointee: u32) -> u32 {
+        self.intern(Op::TypePointer, &[class as u32, pointee])
+    }
+
+    /// A function type.
+    pub fn function_type(&mut self, returns: u32, parameters: &[u32]) -> u32 {
+        self.intern(Op::TypeFunction, &[&[returns], parameters].concat())
+    }
+
+    /// An integer constant of `width` 8, 16, 32 or 64 bits.
+    pub fn int_constant(&mut self, width: u32, value: u64) -> u32 {
+        let ty = self.int_type(width);
+        if width > 32 {
+            self.intern(Op::Constant, &[ty, value as u32, (value >> 32) as u32])
+        } else {
+            self.intern(Op::Constant, &[ty, value as u32])
+        }
+    }
+
+    /// The null value of a type.
+    pub fn null_constant(&mut self, ty: u32) -> u32 {
+        self.intern(Op::ConstantNull, &[ty])
+    }
+
+    /// Lets [`finish`](Self::finish) put types, constants and variables in order: each behind what
+    /// it uses.
+    pub fn sort_types(&mut self) {
+        self.unsorted = true;
+    }
+
+    /// Puts the sections together.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] where ids ran out or an instruction became too long to encode;
+    /// [`Error::Malformed`] where what was pushed is no stream of instructions.
+    pub(super) fn finish(mut self) -> Result<Module> {
+        if let Some(error) = self.error {
+            return Err(error);
+        }
+        self.add_wanted();
+        let total = self.sections.iter().map(|s| s.words().len()).sum::<usize>();
+        let mut words = Vec::with_capacity(total + super::module::HEADER_WORDS);
+        words.extend([::spirv::MAGIC_NUMBER, self.version.word(), self.generator, self.bound, 0]);
+        let mut types = 0..0;
+        for (i, section) in self.sections.iter().enumerate() {
+            if let Some(opcode) = section.overlong() {
+                let what =
+                    format!("an instruction with opcode {opcode} of more than 65535 words; split the module");
+                return Err(Error::Unsupported(what));
+            }
+            if i == Section::Types as usize {
+                types = words.len()..words.len() + section.words().len();
+            }
+            words.extend_from_slice(section.words());
+        }
+        let module = Module::from_words(words)?;
+        if self.unsorted { sort_types(module, types) } else { Ok(module) }
+    }
+
+    /// Copies the types and constants that [`intern`](Self::intern) found in the old module and
+    /// that were not copied.
+    fn add_wanted(&mut self) {
+        if self.wanted.is_empty() {
+            return;
+        }
+        let mut present = HashSet::new();
+        let types = std::mem::take(&mut self.sections[Section::Types as usize]);
+        for instruction in super::module::instructions_of(types.words()) {
+            present.extend(instruction.result_id());
+        }
+        self.sections[Section::Types as usize] = types;
+        let mut stack = std::mem::take(&mut self.wanted);
+        while let Some(id) = stack.pop() {
+            if !present.insert(id) {
+                continue;
+            }
+            let Some(instruction) = self.definitions.instruction(id) else { continue };
+            instruction.visit_ids(self.definitions, |index, role| {
+                if role != Role::Result {
+                    stack.extend(instruction.word(index));
+                }
+            });
+            self.section(Section::Types).extend(instruction.words);
+            self.unsorted = true;
+        }
+    }
+
+    /// Whether anything was added to the old module.
+    pub(super) fn has_additions(&self) -> bool {
+        self.error.is_some() || self.sections.iter().any(|section| !section.is_empty())
+    }
+
+    /// What was added so far.
+    pub(super) fn take_sections(&mut self) -> [Code; Section::COUNT] {
+        std::mem::take(&mut self.sections)
+    }
+
+    /// Appends what was added to all sections.
+    pub(super) fn append_sections(&mut self, added: [Code; Section::COUNT]) {
+        for (section, mut code) in self.sections.iter_mut().zip(added) {
+            section.append(&mut code);
+        }
+    }
+
+    fn push_once(&mut self, section: Section, op: Op, operands: &[u32]) {
+        let is_it = |i: &Instruction<'_>| i.is(op) && i.words.get(1..) == Some(operands);
+        let is_old = self.keeps_requirements
+            && self
+                .definitions
+                .module()
+                .instructions()
+                .take_while(|i| !i.is(Op::MemoryModel))
+                .any(|i| is_it(&i));
+        if !is_old && !super::module::instructions_of(self.section(section).words()).any(|i| is_it(&i)) {
+            self.push_in(section, op, operands);
+        }
+    }
+
+    pub(super) fn section(&mut self, section: Section) -> &mut Code {
+        &mut self.sections[section as usize]
+    }
+}
+
+/// The types and constants of a module of which equal ones are the same.
+fn shareable(definitions: &Definitions<'_>) -> HashMap<Vec<u32>, u32> {
+    let mut map = HashMap::new();
+    for instruction in definitions.module().instructions().take_while(|i| !i.is(Op::Function)) {
+        let Some(op) = instruction.op() else { continue };
+        let shareable = super::section::is_type(op) && !matches!(op, Op::TypeStruct | Op::TypeArray)
+            || matches!(op, Op::Constant | Op::ConstantTrue | Op::ConstantFalse | Op::ConstantNull);
+        let (true, Some(id)) = (shareable, instruction.result_id()) else { continue };
+        let mut key = vec![op as u32];
+        key.extend(instruction.result_type());
+        key.extend_from_slice(instruction.operands());
+        map.entry(key).or_insert(id);
+    }
+    map
+}

@@ -1,0 +1,341 @@
+//! Changes of a module at given instructions.
+//!
+//! ```
+//! use oclave_spirv::{Definitions, Editor, Module, Op};
+//! # fn negate_conditions(module: &Module) -> oclave_spirv::Result<Option<Module>> {
+//! let definitions = Definitions::new(module);
+//! let mut edit = Editor::new(&definitions);
+//! let bool_type = edit.bool_type();
+//! for branch in module.instructions().filter(|i| i.is(Op::BranchConditional)) {
+//!     let &[condition, yes, no, ref weights @ ..] = branch.operands() else { continue };
+//!     let negated = edit.before(&branch).emit(Op::LogicalNot, bool_type, &[condition]);
+//!     edit.replace(&branch, Op::BranchConditional, &[&[negated, no, yes], weights].concat());
+//! }
+//! edit.finish()
+//! # }
+//! ```
+//! The old module stays as it is until the end, so what is known of it stays true. Instructions without changes keep their words.
+
+use std::collections::{HashMap, HashSet};
+use std::ops::{Deref, DerefMut};
+
+use ::spirv::{Op, StorageClass};
+
+use super::code::Code;
+use super::declarations::Declarations;
+use super::definitions::Definitions;
+use super::grammar::Role;
+use super::instruction::Instruction;
+use super::module::Module;
+use super::rewriter::Rewriter;
+use crate::Result;
+
+/// Collects changes of a module, and makes them all at once. New types, constants, decorations, names and functions come by
+/// [`Declarations`].
+#[derive(Debug)]
+pub struct Editor<'m> {
+    declarations: Declarations<'m>,
+    /// The word where an instruction starts → its changes.
+    edits: HashMap<usize, Edit>,
+    /// Uses of an id → the id that takes its place.
+    replaced: HashMap<u32, u32>,
+    /// Labels in phis → those that take their place.
+    predecessors: HashMap<u32, u32>,
+    /// Ids that lose their names and decorations.
+    unannotated: HashSet<u32>,
+    /// Variables that all entry points get.
+    interface: Vec<u32>,
+}
+
+/// The changes at an instruction.
+#[derive(Debug, Default)]
+struct Edit {
+    code: [Code; PLACES],
+    /// The instruction goes. What stands in [`Place::Instead`] takes its place.
+    is_removed: bool,
+    /// All of the function that begins here goes.
+    is_function_removed: bool,
+}
+
+/// Where code is written, in this order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// Variables at the start of a function.
+    Variables,
+    /// The start of a function.
+    Entry,
+    /// The start of a block.
+    Start,
+    Before,
+    Instead,
+    After,
+}
+
+const PLACES: usize = Place::After as usize + 1;
+
+impl<'m> Deref for Editor<'m> {
+    type Target = Declarations<'m>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.declarations
+    }
+}
+
+impl DerefMut for Editor<'_> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.declarations
+    }
+}
+
+impl<'m> Editor<'m> {
+    /// For the module that `definitions` belong to.
+    pub fn new(definitions: &'m Definitions<'m>) -> Self {
+        Self {
+            declarations: Declarations::of_editor(definitions),
+            edits: HashMap::new(),
+            replaced: HashMap::new(),
+            predecessors: HashMap::new(),
+            unannotated: HashSet::new(),
+            interface: Vec::new(),
+        }
+    }
+
+    /// Writes before an instruction. Code of several calls keeps their order.
+    pub fn before(&mut self, instruction: &Instruction<'_>) -> Cursor<'_, 'm> {
+        self.at(instruction.at, Place::Before)
+    }
+
+    /// Writes after an instruction.
+    pub fn after(&mut self, instruction: &Instruction<'_>) -> Cursor<'_, 'm> {
+        self.at(instruction.at, Place::After)
+    }
+
+    /// Removes an instruction, and writes in its place. Code of several calls keeps their order.
+    pub fn instead_of(&mut self, instruction: &Instruction<'_>) -> Cursor<'_, 'm> {
+        self.edit(instruction.at).is_removed = true;
+        self.at(instruction.at, Place::Instead)
+    }
+
+    /// Replaces an instruction by another one.
+    pub fn replace(&mut self, instruction: &Instruction<'_>, op: Op, operands: &[u32]) {
+        self.instead_of(instruction).push(op, operands);
+    }
+
+    /// Removes an instruction, and the names and decorations of its result.
+    pub fn remove(&mut self, instruction: &Instruction<'_>) {
+        self.edit(instruction.at).is_removed = true;
+        instruction.result_id().into_iter().for_each(|id| self.remove_annotations(id));
+    }
+
+    /// Removes the names and decorations of an id, and takes it out of the interfaces of entry points.
+    pub fn remove_annotations(&mut self, id: u32) {
+        self.unannotated.insert(id);
+    }
+
+    /// Writes at the start of a block, after its phis and variables.
+    pub fn at_start(&mut self, label: u32) -> Cursor<'_, 'm> {
+        let at = self.first_of_block(label);
+        self.at(at, Place::Start)
+    }
+
+    /// Writes at the start of a function, after its variables. What is written here dominates the rest of the function.
+    pub fn at_entry(&mut self, function: u32) -> Cursor<'_, 'm> {
+        let at = self.first_of_function(function);
+        self.at(at, Place::Entry)
+    }
+
+    /// A new private variable of a function, for values of a type. It holds `initial` at first, if that is given.
+    pub fn variable(&mut self, function: u32, ty: u32, initial: Option<u32>) -> u32 {
+        let pointer = self.pointer_type(StorageClass::Function, ty);
+        let at = self.first_of_function(function);
+        let operands: Vec<u32> = std::iter::once(StorageClass::Function as u32).chain(initial).collect();
+        self.at(at, Place::Variables).emit(Op::Variable, pointer, &operands)
+    }
+
+    /// Removes a whole function, and writes another one in its place: `OpFunction` to `OpFunctionEnd`.
+    pub fn instead_of_function(&mut self, function: u32) -> Cursor<'_, 'm> {
+        let at = self.declarations.definitions().word_index(function).unwrap_or(0);
+        let edit = self.edit(at);
+        (edit.is_removed, edit.is_function_removed) = (true, true);
+        self.at(at, Place::Instead)
+    }
+
+    /// Removes a whole function.
+    pub fn remove_function(&mut self, function: u32) {
+        let _ = self.instead_of_function(function);
+    }
+
+    /// Lets the module use one value for another, and one type for another, everywhere but in code that was written by this editor.
+    pub fn replace_uses(&mut self, of: u32, by: u32) {
+        self.replaced.insert(of, by);
+    }
+
+    /// Says that what ends the block `old` is in the block `new` now: phis name that one. Code that was written by this editor stays.
+    pub fn move_end(&mut self, old: u32, new: u32) {
+        self.predecessors.insert(old, new);
+    }
+
+    /// Adds a variable to the interfaces of all entry points that lack it: all that a kernel uses must be there.
+    pub fn add_to_interfaces(&mut self, variable: u32) {
+        if !self.interface.contains(&variable) {
+            self.interface.push(variable);
+        }
+    }
+
+    /// The module with these changes; `None` where there are none.
+    ///
+    /// # Errors
+    /// [`crate::Error::Unsupported`] where ids ran out or an instruction became too long to encode;
+    /// [`crate::Error::Malformed`] where what was written is no stream of instructions.
+    pub fn finish(self) -> Result<Option<Module>> {
+        let Self { mut declarations, mut edits, replaced, predecessors, unannotated, interface } = self;
+        let rules = Rules { replaced, predecessors, unannotated, interface };
+        if edits.is_empty() && rules.are_empty() && !declarations.has_additions() {
+            return Ok(None);
+        }
+        let module = declarations.definitions().module();
+        let added = declarations.take_sections();
+        let mut new = Rewriter::with_declarations(declarations);
+        let mut skips = false;
+        for instruction in module.instructions() {
+            if skips {
+                skips = !instruction.is(Op::FunctionEnd);
+                continue;
+            }
+            let Some(mut edit) = edits.remove(&instruction.at) else {
+                rules.copy(&mut new, &instruction);
+                continue;
+            };
+            let [before @ .., instead, after] = &mut edit.code;
+            if edit.is_function_removed {
+                new.add_function(std::mem::take(instead));
+                skips = true;
+                continue;
+            }
+            before.iter_mut().for_each(|code| new.append(&instruction, code));
+            if edit.is_removed {
+                new.append(&instruction, instead);
+            } else {
+                rules.copy(&mut new, &instruction);
+            }
+            new.append(&instruction, after);
+        }
+        new.finish_with(added).map(Some)
+    }
+
+    fn edit(&mut self, at: usize) -> &mut Edit {
+        self.edits.entry(at).or_default()
+    }
+
+    fn at(&mut self, at: usize, place: Place) -> Cursor<'_, 'm> {
+        Cursor { editor: self, at, place }
+    }
+
+    /// Where the first instruction of a block is that is no phi and no variable.
+    fn first_of_block(&self, label: u32) -> usize {
+        let definitions = self.declarations.definitions();
+        let start = definitions.word_index(label).unwrap_or(0);
+        let rest = definitions.module().instructions_from(start).skip(1);
+        let leads =
+            |i: &Instruction<'_>| matches!(i.op(), Some(Op::Phi | Op::Variable | Op::Line | Op::NoLine));
+        rest.skip_while(leads).map(|i| i.at).next().unwrap_or(start)
+    }
+
+    fn first_of_function(&self, function: u32) -> usize {
+        let definitions = self.declarations.definitions();
+        let label = definitions.body(function).find(|i| i.is(Op::Label)).and_then(|i| i.result_id());
+        self.first_of_block(label.unwrap_or(function))
+    }
+}
+
+/// Changes of instructions that have none of their own.
+struct Rules {
+    replaced: HashMap<u32, u32>,
+    predecessors: HashMap<u32, u32>,
+    unannotated: HashSet<u32>,
+    interface: Vec<u32>,
+}
+
+impl Rules {
+    fn are_empty(&self) -> bool {
+        let Self { replaced, predecessors, unannotated, interface } = self;
+        replaced.is_empty() && predecessors.is_empty() && unannotated.is_empty() && interface.is_empty()
+    }
+
+    fn copy(&self, new: &mut Rewriter<'_>, instruction: &Instruction<'_>) {
+        let is_gone = |id: u32| self.unannotated.contains(&id);
+        let moves = instruction.is(Op::Phi) && !self.predecessors.is_empty();
+        if self.replaced.is_empty() && !moves {
+            return new.copy_annotated(instruction, is_gone, &self.interface);
+        }
+        let mut words = instruction.words.to_vec();
+        instruction.visit_ids(new.definitions(), |index, role| {
+            if !matches!(role, Role::MaybeId | Role::Result)
+                && let Some(word) = words.get_mut(index)
+            {
+                *word = self.replaced.get(word).copied().unwrap_or(*word);
+            }
+        });
+        if moves {
+            // The opcode, the type and the result come before pairs of a value and a label.
+            for label in words.iter_mut().skip(4).step_by(2) {
+                *label = self.predecessors.get(label).copied().unwrap_or(*label);
+            }
+        }
+        let instruction = Instruction { words: &words, ..*instruction };
+        new.copy_annotated(&instruction, is_gone, &self.interface);
+    }
+}
+
+/// A place in a module where code is written.
+#[derive(Debug)]
+pub struct Cursor<'e, 'm> {
+    editor: &'e mut Editor<'m>,
+    at: usize,
+    place: Place,
+}
+
+impl<'m> Deref for Cursor<'_, 'm> {
+    type Target = Editor<'m>;
+
+    fn deref(&self) -> &Self::Target {
+        self.editor
+    }
+}
+
+impl DerefMut for Cursor<'_, '_> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        self.editor
+    }
+}
+
+impl Cursor<'_, '_> {
+    /// Writes an instruction: operands with result type and result id, if it has these.
+    pub fn push(&mut self, op: Op, operands: &[u32]) {
+        self.code().push(op, operands);
+    }
+
+    /// Writes an instruction with a new result.
+    pub fn emit(&mut self, op: Op, ty: u32, operands: &[u32]) -> u32 {
+        let id = self.editor.fresh_id();
+        self.push(op, &[&[ty, id], operands].concat());
+        id
+    }
+
+    /// Writes an instruction of the old module.
+    pub fn copy(&mut self, instruction: &Instruction<'_>) {
+        self.code().extend(instruction.words);
+    }
+
+    /// Writes an instruction of the old module, with each id that it uses or defines replaced by `map`. Words of unknown
+    /// instructions stay as they are.
+    pub fn copy_mapped(&mut self, instruction: &Instruction<'_>, map: impl FnMut(u32) -> u32) {
+        let words = instruction.mapped(self.editor.definitions(), map);
+        self.code().extend(&words);
+    }
+
+    fn code(&mut self) -> &mut Code {
+        let (at, place) = (self.at, self.place);
+        &mut self.editor.edit(at).code[place as usize]
+    }
+}
