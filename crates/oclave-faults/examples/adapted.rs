@@ -3,6 +3,8 @@
 //!
 //! A row is `file,driver,pass,digest`, for each device image (`.oclimg`) and module (`.spv`) below the folders, for each pass that changes it,
 //! and for the whole adaptation. New ids may have other numbers, and types and decorations another order: digests do not tell these apart.
+//!
+//! `adapted --needed FOLDER…` writes rows `file,driver,fault` instead: the module has another digest without the work-around of this fault alone.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a tool fails by panicking")]
 
 use std::collections::HashMap;
@@ -11,6 +13,7 @@ use std::hash::{Hash, Hasher};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use oclave_faults::passes::Change;
 use oclave_faults::{Driver, Family, FaultSet, Version};
 use oclave_image::passes::legalize_watched;
 use oclave_image::{Aspects, DeviceImage, DeviceTarget};
@@ -24,8 +27,11 @@ const DRIVERS: [(&str, Family, Version); 4] = [
 ];
 
 fn main() {
+    let mut arguments: Vec<String> = std::env::args().skip(1).collect();
+    let asks_for_needed = arguments.first().is_some_and(|word| word == "--needed");
+    let folders = arguments.split_off(usize::from(asks_for_needed));
     let mut files = Vec::new();
-    std::env::args().skip(1).for_each(|folder| find(Path::new(&folder), &mut files));
+    folders.iter().for_each(|folder| find(Path::new(folder), &mut files));
     files.sort();
     let mut out = std::io::stdout().lock();
     for file in files {
@@ -41,32 +47,50 @@ fn main() {
             let Ok(image) = DeviceImage::from_bytes(&bytes) else { continue };
             image
         };
-        let Ok(before) = Module::from_words(image.spirv.clone()) else { continue };
         for (driver, family, version) in DRIVERS {
-            let target = DeviceTarget {
-                faults: FaultSet::of(&Driver { family, version, is_cpu: true }),
-                aspects: Aspects::all(),
-                spirv_version: oclave_spirv::Version::V1_4,
-                vector_argument_bytes: 64,
-                ..DeviceTarget::default()
-            };
-            let file = file.display();
-            let mut rows = String::new();
-            let mut watch = |change: oclave_faults::passes::Change<'_>| {
-                rows.push_str(&format!(
-                    "{file},{driver},{},{:016x}\n",
-                    change.pass,
-                    digest(change.after, before.id_bound())
-                ));
-            };
-            let row = match legalize_watched(&image, &target, Ok, &mut watch) {
-                Ok(legal) => {
-                    format!("{:016x}", digest(&Module::from_words(legal.words).unwrap(), before.id_bound()))
-                }
-                Err(error) => format!("{error}").replace(['\n', ','], " "),
-            };
-            write!(out, "{rows}{file},{driver},all,{row}\n").unwrap();
+            let faults = FaultSet::of(&Driver { family, version, is_cpu: true });
+            let rows = if asks_for_needed { needed(&image, faults) } else { passes(&image, faults) };
+            rows.iter().for_each(|row| writeln!(out, "{},{driver},{row}", file.display()).unwrap());
         }
+    }
+}
+
+/// A digest after each pass, and of the adapted module.
+fn passes(image: &DeviceImage, faults: FaultSet) -> Vec<String> {
+    let mut rows = Vec::new();
+    let all = adapt(image, faults, &mut |pass, digest| rows.push(format!("{pass},{digest}")));
+    rows.push(format!("all,{all}"));
+    rows
+}
+
+/// The faults whose work-arounds change the adapted module.
+fn needed(image: &DeviceImage, faults: FaultSet) -> Vec<String> {
+    let all = adapt(image, faults, &mut |_, _| ());
+    let without = |fault| {
+        let mut others = faults;
+        others.remove(fault);
+        adapt(image, others, &mut |_, _| ())
+    };
+    faults.iter().filter(|fault| without(*fault) != all).map(|fault| fault.to_string()).collect()
+}
+
+/// The digest of a module that is adapted for these faults, or the error. `watch` gets each pass that changes it, and the digest then.
+fn adapt(image: &DeviceImage, faults: FaultSet, watch: &mut dyn FnMut(&str, String)) -> String {
+    let target = DeviceTarget {
+        faults,
+        aspects: Aspects::all(),
+        spirv_version: oclave_spirv::Version::V1_4,
+        vector_argument_bytes: 64,
+        ..DeviceTarget::default()
+    };
+    let Ok(before) = Module::from_words(image.spirv.clone()) else { return "no module".to_owned() };
+    let digest = |module: &Module| format!("{:016x}", digest(module, before.id_bound()));
+    let legal = legalize_watched(image, &target, Ok, &mut |change: Change<'_>| {
+        watch(change.pass, digest(change.after))
+    });
+    match legal {
+        Ok(legal) => digest(&Module::from_words(legal.words).unwrap()),
+        Err(error) => error.to_string().replace(['\n', ','], " "),
     }
 }
 
