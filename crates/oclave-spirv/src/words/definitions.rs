@@ -134,4 +134,11 @@ impl<'m> Definitions<'m> {
             _ => None,
         }
     }
+
+    /// The instructions of a block behind its label.
+    pub fn block(&self, label: u32) -> impl Iterator<Item = Instruction<'m>> + use<'m> {
+        let start = self.word_index(label).unwrap_or(usize::MAX);
+        let rest = self.module.instructions_from(start).skip(1);
+        rest.take_while(|i| !matches!(i.op(), Some(Op::Label | Op::FunctionEnd)))
+    }
 }
