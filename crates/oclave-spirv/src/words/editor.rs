@@ -27,6 +27,7 @@ use super::definitions::Definitions;
 use super::grammar::Role;
 use super::instruction::Instruction;
 use super::module::Module;
+use super::opcodes::is_block_end;
 use super::rewriter::Rewriter;
 use crate::Result;
 
@@ -245,6 +246,15 @@ impl<'m> Editor<'m> {
         let definitions = self.declarations.definitions();
         let label = definitions.body(function).find(|i| i.is(Op::Label)).and_then(|i| i.result_id());
         self.first_of_block(label.unwrap_or(function))
+    }
+
+    /// Writes at the end of a block, before its terminator and the merge instruction before that.
+    pub fn at_end(&mut self, label: u32) -> Cursor<'_, 'm> {
+        let definitions = self.declarations.definitions();
+        let start = definitions.word_index(label).unwrap_or(0);
+        let mut rest = definitions.module().instructions_from(start);
+        let end = rest.find(|i| i.op().is_some_and(is_block_end));
+        self.at(end.map_or(start, |i| i.at), Place::Before)
     }
 }
 
