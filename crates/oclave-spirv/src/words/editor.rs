@@ -248,7 +248,7 @@ impl<'m> Editor<'m> {
         self.first_of_block(label.unwrap_or(function))
     }
 
-    /// Writes at the end of a block, before what branches, and before what says how the branches merge.
+    /// Writes at the end of a block, before its terminator and the merge instruction before that.
     pub fn at_end(&mut self, label: u32) -> Cursor<'_, 'm> {
         let mut block = self.declarations.definitions().block(label);
         let end = block.find(|i| i.op().is_some_and(is_block_end));

@@ -315,9 +315,8 @@ fn with_one_barrier(
         false => None,
     };
     let module = parted.unwrap_or(module);
-    let changed = run(&module, &|definitions, plans| {
-        one_barrier::gather(definitions, plans, target.address_bits).map(Some)
-    })?;
+    let changed =
+        run(&module, &|definitions, plans| one_barrier::gather(definitions, plans, target.address_bits))?;
     Ok(changed.unwrap_or(module))
 }
 
