@@ -154,7 +154,8 @@ impl<'m> Editor<'m> {
 
     /// Removes a whole function, and writes another one in its place: `OpFunction` to `OpFunctionEnd`.
     pub fn instead_of_function(&mut self, function: u32) -> Cursor<'_, 'm> {
-        let at = self.declarations.definitions().word_index(function).unwrap_or(0);
+        let start = self.declarations.definitions().instruction(function);
+        let at = start.filter(|i| i.is(Op::Function)).map_or(0, |i| i.at);
         let edit = self.edit(at);
         (edit.is_removed, edit.is_function_removed) = (true, true);
         self.at(at, Place::Instead)
@@ -212,15 +213,20 @@ impl<'m> Editor<'m> {
                 skips = true;
                 continue;
             }
-            before.iter_mut().for_each(|code| new.append(&instruction, code));
+            before.iter_mut().for_each(|code| new.append_code(&instruction, code));
             if edit.is_removed {
-                new.append(&instruction, instead);
+                new.append_code(&instruction, instead);
             } else {
                 rules.copy(&mut new, &instruction);
             }
-            new.append(&instruction, after);
+            new.append_code(&instruction, after);
         }
         new.finish_with(added).map(Some)
+    }
+
+    /// What takes the place of an id by [`replace_uses`](Self::replace_uses); the id itself where nothing does.
+    pub fn replaced(&self, id: u32) -> u32 {
+        self.replaced.get(&id).copied().unwrap_or(id)
     }
 
     fn edit(&mut self, at: usize) -> &mut Edit {
@@ -268,10 +274,17 @@ impl Rules {
         if self.replaced.is_empty() && !moves {
             return new.copy_annotated(instruction, is_gone, &self.interface);
         }
+        // What takes the place of an id does not get its name, its decorations and its place in interfaces.
+        let loses = |index: usize, id: u32| match instruction.op() {
+            Some(Op::Name | Op::Decorate | Op::DecorateId | Op::DecorateString) => index == 1 && is_gone(id),
+            Some(Op::GroupDecorate | Op::EntryPoint) => is_gone(id),
+            _ => false,
+        };
         let mut words = instruction.words.to_vec();
         instruction.visit_ids(new.definitions(), |index, role| {
             if !matches!(role, Role::MaybeId | Role::Result)
                 && let Some(word) = words.get_mut(index)
+                && !loses(index, *word)
             {
                 *word = self.replaced.get(word).copied().unwrap_or(*word);
             }

@@ -32,12 +32,6 @@ use crate::Result;
 #[derive(Debug)]
 pub struct Rewriter<'m> {
     declarations: Declarations<'m>,
-    /// The section of the last instruction outside of functions.
-    last: Section,
-    /// `OpLine`s that belong to the next instruction.
-    lines: Code,
-    /// The function that is being copied, and whether it has blocks.
-    function: Option<(Code, bool)>,
 }
 
 impl<'m> Deref for Rewriter<'m> {
@@ -61,13 +55,13 @@ impl<'m> Rewriter<'m> {
     }
 
     pub(super) fn with_declarations(declarations: Declarations<'m>) -> Self {
-        Self { declarations, last: Section::Capabilities, lines: Code::new(), function: None }
+        Self { declarations }
     }
 
     /// Copies an instruction as it is to where the new module is being written: its section, or the
     /// current function.
     pub fn copy(&mut self, instruction: &Instruction<'_>) {
-        self.place(instruction, |code| code.extend(instruction.words));
+        self.append(instruction);
     }
 
     /// Copies an instruction, unless it names or decorates an id that is gone. Decorations of
@@ -107,45 +101,40 @@ impl<'m> Rewriter<'m> {
     ///
     /// Words of unknown instructions stay as they are.
     pub fn copy_mapped(&mut self, instruction: &Instruction<'_>, map: impl FnMut(u32) -> u32) {
-        let words = instruction.mapped(self.definitions(), map);
-        self.place(instruction, |code| code.extend(&words));
+        self.append_mapped(instruction, map);
     }
 
     /// Writes an instruction in the place of `instruction`: its section, or the current function.
     pub fn replace(&mut self, instruction: &Instruction<'_>, op: Op, operands: &[u32]) {
         let structural = matches!(op, Op::Function | Op::FunctionEnd | Op::Label);
         let was = instruction.op();
-        self.unsorted |= self.function.is_none() && !structural;
+        self.unsorted |= !self.is_in_function() && !structural;
         // What begins and ends functions is told by the new opcode.
         if structural || was.is_some_and(|w| matches!(w, Op::Function | Op::FunctionEnd | Op::Label)) {
             let mut code = Code::new();
             code.push(op, operands);
             let new = Instruction { opcode: op as u16, words: code.words(), at: instruction.at };
-            self.place(&new, |to| to.push(op, operands));
+            self.append_as(&new, |to| to.push(op, operands));
         } else {
-            self.place(instruction, |code| code.push(op, operands));
+            self.append_as(instruction, |code| code.push(op, operands));
         }
     }
 
     /// Appends an instruction to the function that is being copied; without one, to
     /// [`Section::Types`].
     pub fn push(&mut self, op: Op, operands: &[u32]) {
-        match &mut self.function {
-            Some((code, _)) => {
-                code.append(&mut self.lines);
-                code.push(op, operands);
-            }
-            None => self.push_in(Section::Types, op, operands),
+        if !self.push_in_function(op, operands) {
+            self.push_in(Section::Types, op, operands);
         }
     }
 
     /// Appends code to where the new module is being written: the section of `instruction`, or the current function.
-    pub(super) fn append(&mut self, instruction: &Instruction<'_>, code: &mut Code) {
+    pub(super) fn append_code(&mut self, instruction: &Instruction<'_>, code: &mut Code) {
         if code.is_empty() {
             return;
         }
-        self.unsorted |= self.function.is_none();
-        self.place(instruction, |to| to.append(code));
+        self.append_as(instruction, |to| to.append(code));
+        self.unsorted |= !self.is_in_function() && self.last == Section::Types;
     }
 
     /// Puts the sections together.
@@ -159,42 +148,8 @@ impl<'m> Rewriter<'m> {
 
     /// As [`finish`](Self::finish), with more at the end of the sections.
     pub(super) fn finish_with(mut self, added: [Code; Section::COUNT]) -> Result<Module> {
-        if let Some((mut code, has_blocks)) = self.function.take() {
-            let section = if has_blocks { Section::Definitions } else { Section::Declarations };
-            self.section(section).append(&mut code);
-        }
-        let (last, mut lines) = (self.last, std::mem::take(&mut self.lines));
-        self.section(last).append(&mut lines);
+        self.end_appending();
         self.declarations.append_sections(added);
         self.declarations.finish()
-    }
-
-    fn place(&mut self, instruction: &Instruction<'_>, write: impl FnOnce(&mut Code)) {
-        if let Some((code, has_blocks)) = &mut self.function {
-            write(code);
-            *has_blocks |= instruction.is(Op::Label);
-            if instruction.is(Op::FunctionEnd)
-                && let Some((mut code, has_blocks)) = self.function.take()
-            {
-                let section = if has_blocks { Section::Definitions } else { Section::Declarations };
-                self.section(section).append(&mut code);
-            }
-            return;
-        }
-        if instruction.is(Op::Line) || instruction.is(Op::NoLine) {
-            write(&mut self.lines);
-            return;
-        }
-        let mut lines = std::mem::take(&mut self.lines);
-        if instruction.is(Op::Function) {
-            write(&mut lines);
-            self.function = Some((lines, false));
-            self.last = Section::Definitions;
-            return;
-        }
-        self.last = Section::of(instruction, self.last);
-        let section = self.declarations.section(self.last);
-        section.append(&mut lines);
-        write(section);
     }
 }
