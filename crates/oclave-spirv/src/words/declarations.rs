@@ -1,5 +1,6 @@
 //! What a changed module has outside of functions: types, constants, decorations, names, imports.
-//! And new ids, and the end of every change, where the sections become a module.
+//! And new ids, instructions that are appended as they are, and the end of every change, where the sections become a
+//! module.
 
 use std::collections::{HashMap, HashSet};
 
@@ -33,7 +34,7 @@ pub struct Declarations<'m> {
     keeps_requirements: bool,
     error: Option<Error>,
     /// The section of the last appended instruction outside of functions.
-    pub(super) last: Section,
+    last: Section,
     /// `OpLine`s that belong to the next one.
     lines: Code,
     /// The function that is being appended, and whether it has blocks.
@@ -382,6 +383,44 @@ impl<'m> Declarations<'m> {
         let Some((code, _)) = &mut self.function else { return false };
         code.push(op, operands);
         true
+    }
+
+    /// Appends an instruction, unless it names or decorates an id that is gone. Decorations of groups lose such targets. The
+    /// interfaces of entry points lose such variables, and get those that are `used`.
+    pub(super) fn append_annotated(
+        &mut self,
+        instruction: &Instruction<'_>,
+        is_gone: impl Fn(u32) -> bool,
+        used: &[u32],
+    ) {
+        let operands: Vec<u32> = match (instruction.op(), instruction.operands()) {
+            (Some(Op::Name | Op::Decorate | Op::DecorateId | Op::DecorateString), &[id, ..])
+                if is_gone(id) =>
+            {
+                return;
+            }
+            (Some(Op::GroupDecorate), &[group, ref targets @ ..]) => {
+                std::iter::once(group).chain(targets.iter().copied().filter(|id| !is_gone(*id))).collect()
+            }
+            (Some(Op::EntryPoint), all) => {
+                let listed = instruction.after_string(2).unwrap_or_default();
+                let (head, interface) = all.split_at(all.len() - listed.len());
+                let missing = used.iter().filter(|variable| !listed.contains(variable));
+                let left = interface.iter().filter(|id| !is_gone(**id)).chain(missing);
+                head.iter().chain(left).copied().collect()
+            }
+            _ => return self.append(instruction),
+        };
+        self.append_as(instruction, |code| code.push_opcode(instruction.opcode.into(), &operands));
+    }
+
+    /// Appends code to where `instruction` belongs.
+    pub(super) fn append_code(&mut self, instruction: &Instruction<'_>, code: &mut Code) {
+        if code.is_empty() {
+            return;
+        }
+        self.append_as(instruction, |to| to.append(code));
+        self.unsorted |= self.function.is_none() && self.last == Section::Types;
     }
 
     /// Moves what was appended in part to its section.

@@ -27,7 +27,6 @@ use super::definitions::Definitions;
 use super::grammar::Role;
 use super::instruction::Instruction;
 use super::module::Module;
-use super::rewriter::Rewriter;
 use crate::Result;
 
 /// Collects changes of a module, and makes them all at once. New types, constants, decorations, names and functions come by
@@ -189,14 +188,13 @@ impl<'m> Editor<'m> {
     /// [`crate::Error::Unsupported`] where ids ran out or an instruction became too long to encode;
     /// [`crate::Error::Malformed`] where what was written is no stream of instructions.
     pub fn finish(self) -> Result<Option<Module>> {
-        let Self { mut declarations, mut edits, replaced, predecessors, unannotated, interface } = self;
+        let Self { declarations: mut new, mut edits, replaced, predecessors, unannotated, interface } = self;
         let rules = Rules { replaced, predecessors, unannotated, interface };
-        if edits.is_empty() && rules.are_empty() && !declarations.has_additions() {
+        if edits.is_empty() && rules.are_empty() && !new.has_additions() {
             return Ok(None);
         }
-        let module = declarations.definitions().module();
-        let added = declarations.take_sections();
-        let mut new = Rewriter::with_declarations(declarations);
+        let module = new.definitions().module();
+        let added = new.take_sections();
         let mut skips = false;
         for instruction in module.instructions() {
             if skips {
@@ -221,7 +219,9 @@ impl<'m> Editor<'m> {
             }
             new.append_code(&instruction, after);
         }
-        new.finish_with(added).map(Some)
+        new.end_appending();
+        new.append_sections(added);
+        new.finish().map(Some)
     }
 
     /// What takes the place of an id by [`replace_uses`](Self::replace_uses); the id itself where nothing does.
@@ -268,11 +268,11 @@ impl Rules {
         replaced.is_empty() && predecessors.is_empty() && unannotated.is_empty() && interface.is_empty()
     }
 
-    fn copy(&self, new: &mut Rewriter<'_>, instruction: &Instruction<'_>) {
+    fn copy(&self, new: &mut Declarations<'_>, instruction: &Instruction<'_>) {
         let is_gone = |id: u32| self.unannotated.contains(&id);
         let moves = instruction.is(Op::Phi) && !self.predecessors.is_empty();
         if self.replaced.is_empty() && !moves {
-            return new.copy_annotated(instruction, is_gone, &self.interface);
+            return new.append_annotated(instruction, is_gone, &self.interface);
         }
         // What takes the place of an id does not get its name, its decorations and its place in interfaces.
         let loses = |index: usize, id: u32| match instruction.op() {
@@ -296,7 +296,7 @@ impl Rules {
             }
         }
         let instruction = Instruction { words: &words, ..*instruction };
-        new.copy_annotated(&instruction, is_gone, &self.interface);
+        new.append_annotated(&instruction, is_gone, &self.interface);
     }
 }
 

@@ -51,11 +51,7 @@ impl DerefMut for Rewriter<'_> {
 impl<'m> Rewriter<'m> {
     /// An empty module with the header of the one that `definitions` belong to.
     pub fn new(definitions: &'m Definitions<'m>) -> Self {
-        Self::with_declarations(Declarations::new(definitions))
-    }
-
-    pub(super) fn with_declarations(declarations: Declarations<'m>) -> Self {
-        Self { declarations }
+        Self { declarations: Declarations::new(definitions) }
     }
 
     /// Copies an instruction as it is to where the new module is being written: its section, or the
@@ -67,34 +63,7 @@ impl<'m> Rewriter<'m> {
     /// Copies an instruction, unless it names or decorates an id that is gone. Decorations of
     /// groups lose such targets, and the interfaces of entry points lose such variables.
     pub fn copy_unless_gone(&mut self, instruction: &Instruction<'_>, is_gone: impl Fn(u32) -> bool) {
-        self.copy_annotated(instruction, is_gone, &[]);
-    }
-
-    /// As [`copy_unless_gone`](Self::copy_unless_gone), with more variables in the interfaces of entry points.
-    pub(super) fn copy_annotated(
-        &mut self,
-        instruction: &Instruction<'_>,
-        is_gone: impl Fn(u32) -> bool,
-        used: &[u32],
-    ) {
-        match (instruction.op(), instruction.operands()) {
-            (Some(Op::Name | Op::Decorate | Op::DecorateId | Op::DecorateString), &[id, ..])
-                if is_gone(id) => {}
-            (Some(Op::GroupDecorate), &[group, ref targets @ ..]) => {
-                let mut operands = vec![group];
-                operands.extend(targets.iter().filter(|id| !is_gone(**id)));
-                self.replace(instruction, Op::GroupDecorate, &operands);
-            }
-            (Some(Op::EntryPoint), all) => {
-                let listed = instruction.after_string(2).unwrap_or_default();
-                let (head, interface) = all.split_at(all.len() - listed.len());
-                let missing = used.iter().filter(|variable| !listed.contains(variable));
-                let left = interface.iter().filter(|id| !is_gone(**id)).chain(missing);
-                let operands: Vec<u32> = head.iter().chain(left).copied().collect();
-                self.replace(instruction, Op::EntryPoint, &operands);
-            }
-            _ => self.copy(instruction),
-        }
+        self.append_annotated(instruction, is_gone, &[]);
     }
 
     /// Copies an instruction with every id that it uses or defines replaced by `map`.
@@ -128,28 +97,13 @@ impl<'m> Rewriter<'m> {
         }
     }
 
-    /// Appends code to where the new module is being written: the section of `instruction`, or the current function.
-    pub(super) fn append_code(&mut self, instruction: &Instruction<'_>, code: &mut Code) {
-        if code.is_empty() {
-            return;
-        }
-        self.append_as(instruction, |to| to.append(code));
-        self.unsorted |= !self.is_in_function() && self.last == Section::Types;
-    }
-
     /// Puts the sections together.
     ///
     /// # Errors
     /// [`crate::Error::Unsupported`] where ids ran out or an instruction became too long to encode;
     /// [`crate::Error::Malformed`] where what was pushed is no stream of instructions.
-    pub fn finish(self) -> Result<Module> {
-        self.finish_with(Default::default())
-    }
-
-    /// As [`finish`](Self::finish), with more at the end of the sections.
-    pub(super) fn finish_with(mut self, added: [Code; Section::COUNT]) -> Result<Module> {
+    pub fn finish(mut self) -> Result<Module> {
         self.end_appending();
-        self.declarations.append_sections(added);
         self.declarations.finish()
     }
 }
