@@ -1,5 +1,6 @@
 //! What a changed module has outside of functions: types, constants, decorations, names, imports.
-//! And new ids, and the end of every change, where the sections become a module.
+//! And new ids, instructions that are appended as they are, and the end of every change, where the sections become a
+//! module.
 
 use std::collections::{HashMap, HashSet};
 
@@ -32,6 +33,12 @@ pub struct Declarations<'m> {
     /// All capabilities and extensions of the old module stay.
     keeps_requirements: bool,
     error: Option<Error>,
+    /// The section of the last appended instruction outside of functions.
+    last: Section,
+    /// `OpLine`s that belong to the next one.
+    lines: Code,
+    /// The function that is being appended, and whether it has blocks.
+    function: Option<(Code, bool)>,
 }
 
 impl<'m> Declarations<'m> {
@@ -53,6 +60,9 @@ impl<'m> Declarations<'m> {
             unsorted: false,
             keeps_requirements: false,
             error: None,
+            last: Section::Capabilities,
+            lines: Code::new(),
+            function: None,
         }
     }
 
@@ -294,6 +304,7 @@ impl<'m> Declarations<'m> {
 
     /// What was added so far.
     pub(super) fn take_sections(&mut self) -> [Code; Section::COUNT] {
+        self.end_appending();
         std::mem::take(&mut self.sections)
     }
 
@@ -320,6 +331,110 @@ impl<'m> Declarations<'m> {
 
     pub(super) fn section(&mut self, section: Section) -> &mut Code {
         &mut self.sections[section as usize]
+    }
+
+    /// Appends an instruction of any module: to its section, or to the function whose `OpFunction` was appended last,
+    /// until its `OpFunctionEnd`.
+    pub fn append(&mut self, instruction: &Instruction<'_>) {
+        self.append_as(instruction, |code| code.extend(instruction.words));
+    }
+
+    /// As [`append`](Self::append) for an instruction of the old module, with each id that it uses or defines replaced by
+    /// `map`. Words of unknown instructions stay as they are.
+    pub fn append_mapped(&mut self, instruction: &Instruction<'_>, map: impl FnMut(u32) -> u32) {
+        let words = instruction.mapped(self.definitions, map);
+        self.append(&Instruction { words: &words, ..*instruction });
+    }
+
+    /// Appends what `write` writes to where `instruction` belongs.
+    pub(super) fn append_as(&mut self, instruction: &Instruction<'_>, write: impl FnOnce(&mut Code)) {
+        if let Some((code, has_blocks)) = &mut self.function {
+            write(code);
+            *has_blocks |= instruction.is(Op::Label);
+            if instruction.is(Op::FunctionEnd) {
+                self.end_function();
+            }
+            return;
+        }
+        if instruction.is(Op::Line) || instruction.is(Op::NoLine) {
+            write(&mut self.lines);
+            return;
+        }
+        let mut lines = std::mem::take(&mut self.lines);
+        if instruction.is(Op::Function) {
+            write(&mut lines);
+            self.function = Some((lines, false));
+            self.last = Section::Definitions;
+            return;
+        }
+        self.last = Section::of(instruction, self.last);
+        let section = self.section(self.last);
+        section.append(&mut lines);
+        write(section);
+    }
+
+    /// Whether a function is being appended.
+    pub(super) fn is_in_function(&self) -> bool {
+        self.function.is_some()
+    }
+
+    /// Appends to the function that is being appended; `false` where there is none.
+    pub(super) fn push_in_function(&mut self, op: Op, operands: &[u32]) -> bool {
+        let Some((code, _)) = &mut self.function else { return false };
+        code.push(op, operands);
+        true
+    }
+
+    /// Appends an instruction, unless it names or decorates an id that is gone. Decorations of groups lose such targets. The
+    /// interfaces of entry points lose such variables, and get those that are `used`.
+    pub(super) fn append_annotated(
+        &mut self,
+        instruction: &Instruction<'_>,
+        is_gone: impl Fn(u32) -> bool,
+        used: &[u32],
+    ) {
+        let operands: Vec<u32> = match (instruction.op(), instruction.operands()) {
+            (Some(Op::Name | Op::Decorate | Op::DecorateId | Op::DecorateString), &[id, ..])
+                if is_gone(id) =>
+            {
+                return;
+            }
+            (Some(Op::GroupDecorate), &[group, ref targets @ ..]) => {
+                std::iter::once(group).chain(targets.iter().copied().filter(|id| !is_gone(*id))).collect()
+            }
+            (Some(Op::EntryPoint), all) => {
+                let listed = instruction.after_string(2).unwrap_or_default();
+                let (head, interface) = all.split_at(all.len() - listed.len());
+                let missing = used.iter().filter(|variable| !listed.contains(variable));
+                let left = interface.iter().filter(|id| !is_gone(**id)).chain(missing);
+                head.iter().chain(left).copied().collect()
+            }
+            _ => return self.append(instruction),
+        };
+        self.append_as(instruction, |code| code.push_opcode(instruction.opcode.into(), &operands));
+    }
+
+    /// Appends code to where `instruction` belongs.
+    pub(super) fn append_code(&mut self, instruction: &Instruction<'_>, code: &mut Code) {
+        if code.is_empty() {
+            return;
+        }
+        self.append_as(instruction, |to| to.append(code));
+        self.unsorted |= self.function.is_none() && self.last == Section::Types;
+    }
+
+    /// Moves what was appended in part to its section.
+    pub(super) fn end_appending(&mut self) {
+        self.end_function();
+        let mut lines = std::mem::take(&mut self.lines);
+        self.section(self.last).append(&mut lines);
+    }
+
+    fn end_function(&mut self) {
+        if let Some((mut code, has_blocks)) = self.function.take() {
+            let section = if has_blocks { Section::Definitions } else { Section::Declarations };
+            self.section(section).append(&mut code);
+        }
     }
 }
 

@@ -28,7 +28,6 @@ use super::grammar::Role;
 use super::instruction::Instruction;
 use super::module::Module;
 use super::opcodes::is_block_end;
-use super::rewriter::Rewriter;
 use crate::Result;
 
 /// Collects changes of a module, and makes them all at once. New types, constants, decorations, names and functions come by
@@ -155,7 +154,8 @@ impl<'m> Editor<'m> {
 
     /// Removes a whole function, and writes another one in its place: `OpFunction` to `OpFunctionEnd`.
     pub fn instead_of_function(&mut self, function: u32) -> Cursor<'_, 'm> {
-        let at = self.declarations.definitions().word_index(function).unwrap_or(0);
+        let start = self.declarations.definitions().instruction(function);
+        let at = start.filter(|i| i.is(Op::Function)).map_or(0, |i| i.at);
         let edit = self.edit(at);
         (edit.is_removed, edit.is_function_removed) = (true, true);
         self.at(at, Place::Instead)
@@ -189,14 +189,13 @@ impl<'m> Editor<'m> {
     /// [`crate::Error::Unsupported`] where ids ran out or an instruction became too long to encode;
     /// [`crate::Error::Malformed`] where what was written is no stream of instructions.
     pub fn finish(self) -> Result<Option<Module>> {
-        let Self { mut declarations, mut edits, replaced, predecessors, unannotated, interface } = self;
+        let Self { declarations: mut new, mut edits, replaced, predecessors, unannotated, interface } = self;
         let rules = Rules { replaced, predecessors, unannotated, interface };
-        if edits.is_empty() && rules.are_empty() && !declarations.has_additions() {
+        if edits.is_empty() && rules.are_empty() && !new.has_additions() {
             return Ok(None);
         }
-        let module = declarations.definitions().module();
-        let added = declarations.take_sections();
-        let mut new = Rewriter::with_declarations(declarations);
+        let module = new.definitions().module();
+        let added = new.take_sections();
         let mut skips = false;
         for instruction in module.instructions() {
             if skips {
@@ -213,15 +212,22 @@ impl<'m> Editor<'m> {
                 skips = true;
                 continue;
             }
-            before.iter_mut().for_each(|code| new.append(&instruction, code));
+            before.iter_mut().for_each(|code| new.append_code(&instruction, code));
             if edit.is_removed {
-                new.append(&instruction, instead);
+                new.append_code(&instruction, instead);
             } else {
                 rules.copy(&mut new, &instruction);
             }
-            new.append(&instruction, after);
+            new.append_code(&instruction, after);
         }
-        new.finish_with(added).map(Some)
+        new.end_appending();
+        new.append_sections(added);
+        new.finish().map(Some)
+    }
+
+    /// What takes the place of an id by [`replace_uses`](Self::replace_uses); the id itself where nothing does.
+    pub fn replaced(&self, id: u32) -> u32 {
+        self.replaced.get(&id).copied().unwrap_or(id)
     }
 
     fn edit(&mut self, at: usize) -> &mut Edit {
@@ -270,16 +276,23 @@ impl Rules {
         replaced.is_empty() && predecessors.is_empty() && unannotated.is_empty() && interface.is_empty()
     }
 
-    fn copy(&self, new: &mut Rewriter<'_>, instruction: &Instruction<'_>) {
+    fn copy(&self, new: &mut Declarations<'_>, instruction: &Instruction<'_>) {
         let is_gone = |id: u32| self.unannotated.contains(&id);
         let moves = instruction.is(Op::Phi) && !self.predecessors.is_empty();
         if self.replaced.is_empty() && !moves {
-            return new.copy_annotated(instruction, is_gone, &self.interface);
+            return new.append_annotated(instruction, is_gone, &self.interface);
         }
+        // What takes the place of an id does not get its name, its decorations and its place in interfaces.
+        let loses = |index: usize, id: u32| match instruction.op() {
+            Some(Op::Name | Op::Decorate | Op::DecorateId | Op::DecorateString) => index == 1 && is_gone(id),
+            Some(Op::GroupDecorate | Op::EntryPoint) => is_gone(id),
+            _ => false,
+        };
         let mut words = instruction.words.to_vec();
         instruction.visit_ids(new.definitions(), |index, role| {
             if !matches!(role, Role::MaybeId | Role::Result)
                 && let Some(word) = words.get_mut(index)
+                && !loses(index, *word)
             {
                 *word = self.replaced.get(word).copied().unwrap_or(*word);
             }
@@ -291,7 +304,7 @@ impl Rules {
             }
         }
         let instruction = Instruction { words: &words, ..*instruction };
-        new.copy_annotated(&instruction, is_gone, &self.interface);
+        new.append_annotated(&instruction, is_gone, &self.interface);
     }
 }
 

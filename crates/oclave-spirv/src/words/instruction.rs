@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-use ::spirv::Op;
+use ::spirv::{Decoration, LinkageType, Op};
 
 use super::definitions::Definitions;
 use super::grammar::{self, Fit, Role};
@@ -156,5 +156,18 @@ impl<'m> Instruction<'m> {
             bytes.truncate(end);
         }
         Some((bytes, count))
+    }
+
+    /// The id that the instruction gives a linkage name, the name, and whether it is exported or imported.
+    pub fn linkage(&self) -> Option<(u32, Cow<'m, str>, LinkageType)> {
+        match *self.operands() {
+            [id, decoration, ..]
+                if self.is(Op::Decorate) && decoration == Decoration::LinkageAttributes as u32 =>
+            {
+                let kind = self.after_string(2)?.first().copied().and_then(LinkageType::from_u32)?;
+                Some((id, self.string(2)?, kind))
+            }
+            _ => None,
+        }
     }
 }
