@@ -154,7 +154,8 @@ impl<'m> Editor<'m> {
 
     /// Removes a whole function, and writes another one in its place: `OpFunction` to `OpFunctionEnd`.
     pub fn instead_of_function(&mut self, function: u32) -> Cursor<'_, 'm> {
-        let at = self.declarations.definitions().word_index(function).unwrap_or(0);
+        let start = self.declarations.definitions().instruction(function);
+        let at = start.filter(|i| i.is(Op::Function)).map_or(0, |i| i.at);
         let edit = self.edit(at);
         (edit.is_removed, edit.is_function_removed) = (true, true);
         self.at(at, Place::Instead)
@@ -223,6 +224,13 @@ impl<'m> Editor<'m> {
         new.finish_with(added).map(Some)
     }
 
+    /// Replaces the words of an instruction after the first, if they differ from these.
+    pub fn replace_words(&mut self, instruction: &Instruction<'_>, words: &[u32]) {
+        if let Some(op) = instruction.op().filter(|_| instruction.words.get(1..) != Some(words)) {
+            self.replace(instruction, op, words);
+        }
+    }
+
     fn edit(&mut self, at: usize) -> &mut Edit {
         self.edits.entry(at).or_default()
     }
@@ -268,10 +276,17 @@ impl Rules {
         if self.replaced.is_empty() && !moves {
             return new.copy_annotated(instruction, is_gone, &self.interface);
         }
+        // What takes the place of an id does not get its name, its decorations and its place in interfaces.
+        let loses = |index: usize, id: u32| match instruction.op() {
+            Some(Op::Name | Op::Decorate | Op::DecorateId | Op::DecorateString) => index == 1 && is_gone(id),
+            Some(Op::GroupDecorate | Op::EntryPoint) => is_gone(id),
+            _ => false,
+        };
         let mut words = instruction.words.to_vec();
         instruction.visit_ids(new.definitions(), |index, role| {
             if !matches!(role, Role::MaybeId | Role::Result)
                 && let Some(word) = words.get_mut(index)
+                && !loses(index, *word)
             {
                 *word = self.replaced.get(word).copied().unwrap_or(*word);
             }
