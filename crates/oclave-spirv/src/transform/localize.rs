@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::analysis::references::References;
 use crate::analysis::variable_facts::VariableFacts;
-use crate::{Definitions, Instruction, Op, Rewriter, Role};
+use crate::{Cursor, Definitions, Editor, Instruction, Op, Rewriter, Role};
 use crate::{Error, Result};
 
 /// Walks the functions of a module and gives each its own values for some variables.
@@ -89,20 +89,6 @@ impl<'a, 'm> Localizer<'a, 'm> {
         Ok(())
     }
 
-    /// The words of an instruction after the first, with the local values in the place of the
-    /// variables.
-    pub fn mapped(&self, instruction: &Instruction<'_>) -> Vec<u32> {
-        let mut words = instruction.words.to_vec();
-        instruction.visit_ids(self.references.definitions(), |index, role| {
-            if role == Role::Id
-                && let Some(word) = words.get_mut(index)
-            {
-                *word = self.local(*word);
-            }
-        });
-        words.split_off(1.min(words.len()))
-    }
-
     /// Copies an instruction of a function with the local values in the place of the variables.
     pub fn copy(&self, new: &mut Rewriter<'m>, instruction: &Instruction<'_>) {
         if self.function.local.is_empty() {
@@ -159,23 +145,113 @@ impl<'a, 'm> Localizer<'a, 'm> {
 
     /// Writes a module-scope constant as an instruction.
     fn compute(&self, new: &mut Rewriter<'m>, constant: &Instruction<'_>, result: u32) -> Result<()> {
-        let unsupported = || {
+        let (op, ty, operands) = self.computation(constant, &self.function.local)?;
+        new.push(op, &[&[ty, result], &*operands].concat());
+        Ok(())
+    }
+
+    /// Gives each function its own values. `load` writes the value that stands for a variable at the start of a function; it gets the
+    /// function and the variable.
+    ///
+    /// # Errors
+    /// As [`values`](Self::values).
+    pub fn localize(
+        &self,
+        edit: &mut Editor<'m>,
+        mut load: impl FnMut(&mut Cursor<'_, 'm>, [u32; 2]) -> Option<u32>,
+    ) -> Result<()> {
+        let definitions = self.references.definitions();
+        for function in self.references.module().instructions().filter(|i| i.is(Op::Function)) {
+            let Some(function) = function.result_id() else { continue };
+            let local = self.values(edit, function, |at, variable| load(at, [function, variable]))?;
+            for instruction in definitions.body(function).filter(|_| !local.is_empty()) {
+                edit.replace_words(&instruction, &self.mapped(&instruction, &local));
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the values that a function needs at its start, and says what they take the place of there. `load` writes the value that
+    /// stands for a variable.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] for constants that no instruction computes, and where such an address initializes a local variable.
+    pub fn values(
+        &self,
+        edit: &mut Editor<'m>,
+        function: u32,
+        mut load: impl FnMut(&mut Cursor<'_, 'm>, u32) -> Option<u32>,
+    ) -> Result<BTreeMap<u32, u32>> {
+        let definitions = self.references.definitions();
+        let ours = |id: &u32| self.variables.contains(id) || self.derived.contains(id);
+        let mut local = BTreeMap::new();
+        // Each constant stands on the stack until what it uses is there.
+        let mut stack = self.references.direct(function);
+        stack.retain(ours);
+        if stack.is_empty() {
+            return Ok(local);
+        }
+        let mut variables = definitions.body(function).filter(|i| i.is(Op::Variable));
+        variables.try_for_each(|variable| self.check_initializer(&variable))?;
+        let mut at = edit.at_entry(function);
+        let mut waiting = BTreeSet::new();
+        while let Some(&id) = stack.last() {
+            if local.contains_key(&id) {
+                stack.pop();
+            } else if self.variables.contains(&id) {
+                stack.pop();
+                local.extend(load(&mut at, id).map(|value| (id, value)));
+            } else if waiting.insert(id) {
+                stack.extend(self.references.direct(id).iter().filter(|id| ours(id)));
+            } else {
+                stack.pop();
+                let Some(constant) = definitions.instruction(id) else { continue };
+                let (op, ty, operands) = self.computation(&constant, &local)?;
+                local.insert(id, at.emit(op, ty, &operands));
+            }
+        }
+        Ok(local)
+    }
+
+    /// The words of an instruction after the first, with the local values in the place of the variables.
+    pub fn mapped(&self, instruction: &Instruction<'_>, local: &BTreeMap<u32, u32>) -> Vec<u32> {
+        let mut words = instruction.words.to_vec();
+        instruction.visit_ids(self.references.definitions(), |index, role| {
+            if role == Role::Id
+                && let Some(word) = words.get_mut(index)
+            {
+                *word = local.get(word).copied().unwrap_or(*word);
+            }
+        });
+        words.split_off(1.min(words.len()))
+    }
+
+    /// The module-scope constants that go, for every function computes them itself.
+    pub fn derived(&self) -> impl Iterator<Item = u32> {
+        self.derived.iter().copied()
+    }
+
+    /// The instruction that computes a module-scope constant: opcode, type and operands.
+    fn computation(
+        &self,
+        constant: &Instruction<'_>,
+        local: &BTreeMap<u32, u32>,
+    ) -> Result<(Op, u32, Vec<u32>)> {
+        let words = self.mapped(constant, local);
+        let found = match (constant.op(), words.as_slice()) {
+            (Some(Op::SpecConstantOp), &[ty, _, op, ref operands @ ..]) => {
+                Op::from_u32(op).map(|op| (op, ty, operands.to_vec()))
+            }
+            (Some(_), [ty, _, operands @ ..]) => Some((Op::CompositeConstruct, *ty, operands.to_vec())),
+            _ => None,
+        };
+        found.ok_or_else(|| {
             Error::Unsupported(format!(
                 "the constant at word {} computes with the address of a device global by an operation that no \
                  instruction does",
                 constant.at
             ))
-        };
-        let words = self.mapped(constant);
-        let (op, ty, operands) = match (constant.op(), words.as_slice()) {
-            (Some(Op::SpecConstantOp), &[ty, _, op, ref operands @ ..]) => {
-                (Op::from_u32(op).ok_or_else(unsupported)?, ty, operands)
-            }
-            (Some(_), [ty, _, operands @ ..]) => (Op::CompositeConstruct, *ty, operands),
-            _ => return Err(unsupported()),
-        };
-        new.push(op, &[&[ty, result], operands].concat());
-        Ok(())
+        })
     }
 }
 

@@ -230,6 +230,13 @@ impl<'m> Editor<'m> {
         self.replaced.get(&id).copied().unwrap_or(id)
     }
 
+    /// Replaces the words of an instruction after the first, if they differ from these.
+    pub fn replace_words(&mut self, instruction: &Instruction<'_>, words: &[u32]) {
+        if let Some(op) = instruction.op().filter(|_| instruction.words.get(1..) != Some(words)) {
+            self.replace(instruction, op, words);
+        }
+    }
+
     fn edit(&mut self, at: usize) -> &mut Edit {
         self.edits.entry(at).or_default()
     }
