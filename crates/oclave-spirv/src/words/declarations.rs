@@ -287,9 +287,12 @@ impl<'m> Declarations<'m> {
         }
     }
 
-    /// Whether anything was added to the old module.
+    /// Whether anything was added to the old module or is to be changed outside of functions.
     pub(super) fn has_additions(&self) -> bool {
-        self.error.is_some() || self.sections.iter().any(|section| !section.is_empty())
+        self.error.is_some()
+            || self.unsorted
+            || self.version != self.definitions.module().version()
+            || self.sections.iter().any(|section| !section.is_empty() || section.overlong().is_some())
     }
 
     /// What was added so far.

@@ -2,9 +2,11 @@
 
 use ::spirv::{Op, StorageClass};
 
+use super::grammar::Role;
 use super::id_map::IdMap;
 use super::instruction::Instruction;
 use super::module::Module;
+use super::section::Section;
 
 /// The defining instruction of every id of a module, built in one walk.
 #[derive(Debug, Clone)]
@@ -133,5 +135,18 @@ impl<'m> Definitions<'m> {
             width @ 1..=32 => Some(low & (u64::MAX >> (64 - width))),
             _ => None,
         }
+    }
+
+    /// Whether a type, a constant or a variable outside of functions stands before one that it uses. llvm-spirv writes such.
+    pub fn has_unsorted_types(&self) -> bool {
+        let outside = self.module.instructions().take_while(|i| !i.is(Op::Function));
+        outside.filter(|i| i.op().and_then(Section::of_op) == Some(Section::Types)).any(|instruction| {
+            let mut uses_later = false;
+            instruction.visit_ids(self, |index, role| {
+                let used = instruction.word(index).and_then(|id| self.word_index(id));
+                uses_later |= matches!(role, Role::Id | Role::ResultType) && used > Some(instruction.at);
+            });
+            uses_later
+        })
     }
 }

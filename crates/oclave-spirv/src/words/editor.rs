@@ -16,7 +16,7 @@
 //! ```
 //! The old module stays as it is until the end, so what is known of it stays true. Instructions without changes keep their words.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::{Deref, DerefMut};
 
 use ::spirv::{Op, StorageClass};
@@ -27,6 +27,7 @@ use super::definitions::Definitions;
 use super::grammar::Role;
 use super::instruction::Instruction;
 use super::module::Module;
+use super::opcodes::{is_decoration, is_terminator};
 use super::rewriter::Rewriter;
 use crate::Result;
 
@@ -36,13 +37,15 @@ use crate::Result;
 pub struct Editor<'m> {
     declarations: Declarations<'m>,
     /// The word where an instruction starts → its changes.
-    edits: HashMap<usize, Edit>,
+    edits: BTreeMap<usize, Edit>,
     /// Uses of an id → the id that takes its place.
     replaced: HashMap<u32, u32>,
     /// Labels in phis → those that take their place.
     predecessors: HashMap<u32, u32>,
     /// Ids that lose their names and decorations.
     unannotated: HashSet<u32>,
+    /// Functions that go, and no other takes their place.
+    removed_functions: HashSet<u32>,
     /// Variables that all entry points get.
     interface: Vec<u32>,
 }
@@ -50,7 +53,7 @@ pub struct Editor<'m> {
 /// The changes at an instruction.
 #[derive(Debug, Default)]
 struct Edit {
-    code: [Code; PLACES],
+    code: BTreeMap<Place, Code>,
     /// The instruction goes. What stands in [`Place::Instead`] takes its place.
     is_removed: bool,
     /// All of the function that begins here goes.
@@ -58,7 +61,7 @@ struct Edit {
 }
 
 /// Where code is written, in this order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Place {
     /// Variables at the start of a function.
     Variables,
@@ -70,8 +73,6 @@ enum Place {
     Instead,
     After,
 }
-
-const PLACES: usize = Place::After as usize + 1;
 
 impl<'m> Deref for Editor<'m> {
     type Target = Declarations<'m>;
@@ -92,15 +93,16 @@ impl<'m> Editor<'m> {
     pub fn new(definitions: &'m Definitions<'m>) -> Self {
         Self {
             declarations: Declarations::of_editor(definitions),
-            edits: HashMap::new(),
+            edits: BTreeMap::new(),
             replaced: HashMap::new(),
             predecessors: HashMap::new(),
             unannotated: HashSet::new(),
+            removed_functions: HashSet::new(),
             interface: Vec::new(),
         }
     }
 
-    /// Writes before an instruction. Code of several calls keeps their order.
+    /// Writes before an instruction, but after what is written at the start of its block. Code of several calls keeps their order.
     pub fn before(&mut self, instruction: &Instruction<'_>) -> Cursor<'_, 'm> {
         self.at(instruction.at, Place::Before)
     }
@@ -152,7 +154,8 @@ impl<'m> Editor<'m> {
         self.at(at, Place::Variables).emit(Op::Variable, pointer, &operands)
     }
 
-    /// Removes a whole function, and writes another one in its place: `OpFunction` to `OpFunctionEnd`.
+    /// Removes a whole function, and writes another one in its place: `OpFunction` to `OpFunctionEnd`. Other changes of the function
+    /// are lost.
     pub fn instead_of_function(&mut self, function: u32) -> Cursor<'_, 'm> {
         let at = self.declarations.definitions().word_index(function).unwrap_or(0);
         let edit = self.edit(at);
@@ -160,12 +163,14 @@ impl<'m> Editor<'m> {
         self.at(at, Place::Instead)
     }
 
-    /// Removes a whole function.
+    /// Removes a whole function, and the names and decorations of what it defines.
     pub fn remove_function(&mut self, function: u32) {
+        self.removed_functions.insert(function);
         let _ = self.instead_of_function(function);
     }
 
     /// Lets the module use one value for another, and one type for another, everywhere but in code that was written by this editor.
+    /// Names and decorations are no uses.
     pub fn replace_uses(&mut self, of: u32, by: u32) {
         self.replaced.insert(of, by);
     }
@@ -188,39 +193,58 @@ impl<'m> Editor<'m> {
     /// [`crate::Error::Unsupported`] where ids ran out or an instruction became too long to encode;
     /// [`crate::Error::Malformed`] where what was written is no stream of instructions.
     pub fn finish(self) -> Result<Option<Module>> {
-        let Self { mut declarations, mut edits, replaced, predecessors, unannotated, interface } = self;
-        let rules = Rules { replaced, predecessors, unannotated, interface };
+        let Self {
+            mut declarations,
+            edits,
+            replaced,
+            predecessors,
+            unannotated,
+            removed_functions,
+            interface,
+        } = self;
+        let rules = Rules { replaced, predecessors, unannotated, removed_functions, interface };
         if edits.is_empty() && rules.are_empty() && !declarations.has_additions() {
             return Ok(None);
         }
         let module = declarations.definitions().module();
         let added = declarations.take_sections();
         let mut new = Rewriter::with_declarations(declarations);
-        let mut skips = false;
-        for instruction in module.instructions() {
-            if skips {
-                skips = !instruction.is(Op::FunctionEnd);
-                continue;
-            }
-            let Some(mut edit) = edits.remove(&instruction.at) else {
+        let mut edits = edits.into_iter().peekable();
+        let mut instructions = module.instructions();
+        while let Some(instruction) = instructions.next() {
+            // Those in a function that went are lost.
+            while edits.next_if(|(at, _)| *at < instruction.at).is_some() {}
+            let Some((_, mut edit)) = edits.next_if(|(at, _)| *at == instruction.at) else {
                 rules.copy(&mut new, &instruction);
                 continue;
             };
-            let [before @ .., instead, after] = &mut edit.code;
             if edit.is_function_removed {
-                new.add_function(std::mem::take(instead));
-                skips = true;
+                new.append_function(edit.code.remove(&Place::Instead).unwrap_or_default());
+                instructions.by_ref().find(|i| i.is(Op::FunctionEnd));
                 continue;
             }
-            before.iter_mut().for_each(|code| new.append(&instruction, code));
-            if edit.is_removed {
-                new.append(&instruction, instead);
-            } else {
+            let rest = edit.code.split_off(&Place::Instead);
+            edit.code.into_values().for_each(|mut code| new.append(&instruction, &mut code));
+            if !edit.is_removed {
                 rules.copy(&mut new, &instruction);
             }
-            new.append(&instruction, after);
+            rest.into_values().for_each(|mut code| new.append(&instruction, &mut code));
         }
         new.finish_with(added).map(Some)
+    }
+
+    /// Removes the instructions of a block, from its label to its terminator, and writes in their place. What they define keeps its names
+    /// and decorations.
+    pub fn instead_of_block(&mut self, label: u32) -> Cursor<'_, 'm> {
+        let definitions = self.declarations.definitions();
+        let start = definitions.word_index(label).unwrap_or(usize::MAX);
+        for instruction in definitions.module().instructions_from(start) {
+            self.edit(instruction.at).is_removed = true;
+            if instruction.op().is_some_and(is_terminator) {
+                break;
+            }
+        }
+        self.at(start, Place::Instead)
     }
 
     fn edit(&mut self, at: usize) -> &mut Edit {
@@ -253,25 +277,46 @@ struct Rules {
     replaced: HashMap<u32, u32>,
     predecessors: HashMap<u32, u32>,
     unannotated: HashSet<u32>,
+    removed_functions: HashSet<u32>,
     interface: Vec<u32>,
 }
 
 impl Rules {
     fn are_empty(&self) -> bool {
-        let Self { replaced, predecessors, unannotated, interface } = self;
-        replaced.is_empty() && predecessors.is_empty() && unannotated.is_empty() && interface.is_empty()
+        self.replaced.is_empty() && self.predecessors.is_empty() && self.keep_annotations()
+    }
+
+    /// Whether names, decorations and interfaces stay as they are.
+    fn keep_annotations(&self) -> bool {
+        self.unannotated.is_empty() && self.removed_functions.is_empty() && self.interface.is_empty()
+    }
+
+    fn is_gone(&self, id: u32, definitions: &Definitions<'_>) -> bool {
+        let is_in_removed = || {
+            let function = definitions.function_of(&definitions.instruction(id)?)?;
+            Some(self.removed_functions.contains(&function))
+        };
+        self.unannotated.contains(&id) || !self.removed_functions.is_empty() && is_in_removed() == Some(true)
     }
 
     fn copy(&self, new: &mut Rewriter<'_>, instruction: &Instruction<'_>) {
-        let is_gone = |id: u32| self.unannotated.contains(&id);
         let moves = instruction.is(Op::Phi) && !self.predecessors.is_empty();
         if self.replaced.is_empty() && !moves {
-            return new.copy_annotated(instruction, is_gone, &self.interface);
+            return self.copy_annotated(new, instruction);
         }
+        let definitions = new.definitions();
+        // Names and decorations stay with their ids, and what goes has no other in its place in interfaces.
+        let stays = |index: usize, id: u32| match instruction.op() {
+            Some(Op::GroupDecorate | Op::GroupMemberDecorate) => true,
+            Some(Op::EntryPoint) => self.is_gone(id, definitions),
+            Some(op) => index == 1 && (matches!(op, Op::Name | Op::MemberName) || is_decoration(op)),
+            None => false,
+        };
         let mut words = instruction.words.to_vec();
-        instruction.visit_ids(new.definitions(), |index, role| {
+        instruction.visit_ids(definitions, |index, role| {
             if !matches!(role, Role::MaybeId | Role::Result)
                 && let Some(word) = words.get_mut(index)
+                && !stays(index, *word)
             {
                 *word = self.replaced.get(word).copied().unwrap_or(*word);
             }
@@ -282,8 +327,15 @@ impl Rules {
                 *label = self.predecessors.get(label).copied().unwrap_or(*label);
             }
         }
-        let instruction = Instruction { words: &words, ..*instruction };
-        new.copy_annotated(&instruction, is_gone, &self.interface);
+        self.copy_annotated(new, &Instruction { words: &words, ..*instruction });
+    }
+
+    fn copy_annotated(&self, new: &mut Rewriter<'_>, instruction: &Instruction<'_>) {
+        if self.keep_annotations() {
+            return new.copy(instruction);
+        }
+        let definitions = new.definitions();
+        new.copy_annotated(instruction, |id| self.is_gone(id, definitions), &self.interface);
     }
 }
 
@@ -336,6 +388,6 @@ impl Cursor<'_, '_> {
 
     fn code(&mut self) -> &mut Code {
         let (at, place) = (self.at, self.place);
-        &mut self.editor.edit(at).code[place as usize]
+        self.editor.edit(at).code.entry(place).or_default()
     }
 }

@@ -25,6 +25,7 @@ use super::declarations::Declarations;
 use super::definitions::Definitions;
 use super::instruction::Instruction;
 use super::module::Module;
+use super::opcodes::is_decoration;
 use super::section::Section;
 use crate::Result;
 
@@ -83,23 +84,32 @@ impl<'m> Rewriter<'m> {
         is_gone: impl Fn(u32) -> bool,
         used: &[u32],
     ) {
-        match (instruction.op(), instruction.operands()) {
-            (Some(Op::Name | Op::Decorate | Op::DecorateId | Op::DecorateString), &[id, ..])
-                if is_gone(id) => {}
-            (Some(Op::GroupDecorate), &[group, ref targets @ ..]) => {
-                let mut operands = vec![group];
-                operands.extend(targets.iter().filter(|id| !is_gone(**id)));
-                self.replace(instruction, Op::GroupDecorate, &operands);
+        let Some(op) = instruction.op() else { return self.copy(instruction) };
+        let all = instruction.operands();
+        let is_group = matches!(op, Op::GroupDecorate | Op::GroupMemberDecorate);
+        let is_annotation = is_group || matches!(op, Op::Name | Op::MemberName) || is_decoration(op);
+        let left: Vec<u32> = match *all {
+            // A decorated id, or a group.
+            [id, ..] if is_annotation && is_gone(id) => return,
+            [group, ref targets @ ..] if is_group => {
+                let targets = targets.chunks(if op == Op::GroupDecorate { 1 } else { 2 });
+                let stay = targets.filter(|target| !target.first().is_some_and(|id| is_gone(*id)));
+                std::iter::once(group).chain(stay.flatten().copied()).collect()
             }
-            (Some(Op::EntryPoint), all) => {
+            _ if op == Op::EntryPoint => {
                 let listed = instruction.after_string(2).unwrap_or_default();
                 let (head, interface) = all.split_at(all.len() - listed.len());
                 let missing = used.iter().filter(|variable| !listed.contains(variable));
-                let left = interface.iter().filter(|id| !is_gone(**id)).chain(missing);
-                let operands: Vec<u32> = head.iter().chain(left).copied().collect();
-                self.replace(instruction, Op::EntryPoint, &operands);
+                let stay = interface.iter().filter(|id| !is_gone(**id)).chain(missing);
+                head.iter().chain(stay).copied().collect()
             }
-            _ => self.copy(instruction),
+            _ => return self.copy(instruction),
+        };
+        match left.len() {
+            _ if left == all => self.copy(instruction),
+            // A group without targets.
+            1 => {}
+            _ => self.replace(instruction, op, &left),
         }
     }
 
@@ -141,11 +151,21 @@ impl<'m> Rewriter<'m> {
 
     /// Appends code to where the new module is being written: the section of `instruction`, or the current function.
     pub(super) fn append(&mut self, instruction: &Instruction<'_>, code: &mut Code) {
-        if code.is_empty() {
+        if code.is_empty() && code.overlong().is_none() {
             return;
         }
-        self.unsorted |= self.function.is_none();
         self.place(instruction, |to| to.append(code));
+        self.unsorted |= self.function.is_none() && self.last == Section::Types;
+    }
+
+    /// Appends a whole function, with the lines before it. These go where the function is empty.
+    pub(super) fn append_function(&mut self, mut function: Code) {
+        let mut code = std::mem::take(&mut self.lines);
+        if !function.is_empty() {
+            code.append(&mut function);
+            self.add_function(code);
+        }
+        self.last = Section::Definitions;
     }
 
     /// Puts the sections together.
