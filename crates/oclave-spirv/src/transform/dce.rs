@@ -23,7 +23,7 @@ pub enum Root<'a> {
 /// An entry point that is not kept loses its `OpEntryPoint` and execution modes; an export that is
 /// not kept but used stays, linkage included. Module-scope `OpLine`s go. Words of unknown
 /// instructions count as uses of the ids that they would name. Capabilities that nothing needs any
-/// more go too, as far as [`capabilities::prune`] knows. Types and constants end up behind those that they use.
+/// more go too, as far as [`capabilities::prune`] knows. Sections end up in order, types and constants behind those that they use.
 ///
 /// # Errors
 /// As [`Editor::finish`].
@@ -66,7 +66,8 @@ pub fn eliminate(module: &Module, mut keep: impl FnMut(Root<'_>) -> bool) -> Res
     live.run();
 
     let mut edit = Editor::new(&definitions);
-    if definitions.has_unsorted_types() {
+    // A changed module has all in order.
+    if definitions.are_unsorted() {
         edit.sort_types();
     }
     let mut instructions = module.instructions();

@@ -36,7 +36,7 @@ pub fn is_kernel_language(language: u32) -> bool {
 /// Function. `llvm-spirv` leaves the strings of annotations in such variables, and drivers crash on
 /// them. It also drops `OpSource` of languages that drivers do not know, attributes of pointers on
 /// images and the like, and repeated decorations, which drivers refuse. Variables and merge
-/// instructions end up where SPIR-V wants them in blocks, types and constants behind those that they use.
+/// instructions end up where SPIR-V wants them in blocks, sections in order, types and constants behind those that they use.
 ///
 /// A capability that is not taken goes with its extension, decorations, execution modes, mask bits
 /// and instructions. A capability that means more than a hint is never touched.
@@ -59,7 +59,8 @@ pub fn strip(module: &Module, takes: impl Fn(u32) -> bool) -> Result<Module> {
         leftovers: leftovers(&definitions),
     };
     let mut edit = Editor::new(&definitions);
-    if definitions.has_unsorted_types() {
+    // A changed module has all in order.
+    if definitions.are_unsorted() {
         edit.sort_types();
     }
     if plan.lacks(EXPECT_ASSUME) {

@@ -137,16 +137,33 @@ impl<'m> Definitions<'m> {
         }
     }
 
-    /// Whether a type, a constant or a variable outside of functions stands before one that it uses. llvm-spirv writes such.
-    pub fn has_unsorted_types(&self) -> bool {
-        let outside = self.module.instructions().take_while(|i| !i.is(Op::Function));
-        outside.filter(|i| i.op().and_then(Section::of_op) == Some(Section::Types)).any(|instruction| {
-            let mut uses_later = false;
-            instruction.visit_ids(self, |index, role| {
-                let used = instruction.word(index).and_then(|id| self.word_index(id));
-                uses_later |= matches!(role, Role::Id | Role::ResultType) && used > Some(instruction.at);
-            });
-            uses_later
-        })
+    /// Whether sections, functions without blocks, types, constants or variables stand where the specification does not want them. llvm-spirv
+    /// writes constants before those that they use.
+    pub fn are_unsorted(&self) -> bool {
+        let mut last = Section::Capabilities;
+        let mut instructions = self.module.instructions();
+        while let Some(instruction) = instructions.next() {
+            let section = if instruction.is(Op::Function) {
+                let body = instructions.by_ref().take_while(|i| !i.is(Op::FunctionEnd));
+                let labels = body.filter(|i| i.is(Op::Label)).count();
+                if labels == 0 { Section::Declarations } else { Section::Definitions }
+            } else {
+                Section::of(&instruction, last)
+            };
+            if section < last || section == Section::Types && self.uses_later(&instruction) {
+                return true;
+            }
+            last = section;
+        }
+        false
+    }
+
+    fn uses_later(&self, instruction: &Instruction<'_>) -> bool {
+        let mut is_late = false;
+        instruction.visit_ids(self, |index, role| {
+            let used = instruction.word(index).and_then(|id| self.word_index(id));
+            is_late |= matches!(role, Role::Id | Role::ResultType) && used > Some(instruction.at);
+        });
+        is_late
     }
 }

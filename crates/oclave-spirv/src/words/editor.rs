@@ -16,6 +16,7 @@
 //! ```
 //! The old module stays as it is until the end, so what is known of it stays true. Instructions without changes keep their words.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::{Deref, DerefMut};
 
@@ -26,7 +27,7 @@ use super::declarations::Declarations;
 use super::definitions::Definitions;
 use super::grammar::Role;
 use super::instruction::Instruction;
-use super::module::Module;
+use super::module::{Instructions, Module};
 use super::opcodes::{is_decoration, is_terminator};
 use super::rewriter::Rewriter;
 use crate::Result;
@@ -211,16 +212,25 @@ impl<'m> Editor<'m> {
         let mut new = Rewriter::with_declarations(declarations);
         let mut edits = edits.into_iter().peekable();
         let mut instructions = module.instructions();
+        let mut in_function = false;
         while let Some(instruction) = instructions.next() {
+            let is_code = in_function && !instruction.is(Op::FunctionEnd);
+            in_function = is_code || instruction.is(Op::Function);
             // Those in a function that went are lost.
             while edits.next_if(|(at, _)| *at < instruction.at).is_some() {}
             let Some((_, mut edit)) = edits.next_if(|(at, _)| *at == instruction.at) else {
-                rules.copy(&mut new, &instruction);
+                if is_code && rules.keep_code() {
+                    let next = edits.peek().map_or(usize::MAX, |(at, _)| *at);
+                    new.copy(&run(module, instruction, &mut instructions, next));
+                } else {
+                    rules.copy(&mut new, &instruction);
+                }
                 continue;
             };
             if edit.is_function_removed {
                 new.append_function(edit.code.remove(&Place::Instead).unwrap_or_default());
                 instructions.by_ref().find(|i| i.is(Op::FunctionEnd));
+                in_function = false;
                 continue;
             }
             let rest = edit.code.split_off(&Place::Instead);
@@ -272,6 +282,30 @@ impl<'m> Editor<'m> {
     }
 }
 
+/// An instruction of a function and those that follow it, up to the one at word `end` or the end of the function, as if they were one: to
+/// copy them at once. It is a label if one of them is.
+fn run<'m>(
+    module: &'m Module,
+    first: Instruction<'m>,
+    rest: &mut Instructions<'m>,
+    end: usize,
+) -> Instruction<'m> {
+    let (mut opcode, mut length) = (first.opcode, first.words.len());
+    loop {
+        let before = rest.clone();
+        let Some(next) = rest.next().filter(|i| i.at < end && !i.is(Op::FunctionEnd)) else {
+            *rest = before;
+            break;
+        };
+        if next.is(Op::Label) {
+            opcode = next.opcode;
+        }
+        length += next.words.len();
+    }
+    let words = module.words().get(first.at..first.at + length).unwrap_or_default();
+    Instruction { opcode, words, at: first.at }
+}
+
 /// Changes of instructions that have none of their own.
 struct Rules {
     replaced: HashMap<u32, u32>,
@@ -283,7 +317,12 @@ struct Rules {
 
 impl Rules {
     fn are_empty(&self) -> bool {
-        self.replaced.is_empty() && self.predecessors.is_empty() && self.keep_annotations()
+        self.keep_code() && self.keep_annotations()
+    }
+
+    /// Whether code stays as it is.
+    fn keep_code(&self) -> bool {
+        self.replaced.is_empty() && self.predecessors.is_empty()
     }
 
     /// Whether names, decorations and interfaces stay as they are.
@@ -312,18 +351,20 @@ impl Rules {
             Some(op) => index == 1 && (matches!(op, Op::Name | Op::MemberName) || is_decoration(op)),
             None => false,
         };
-        let mut words = instruction.words.to_vec();
+        let mut words: Cow<'_, [u32]> = instruction.words.into();
         instruction.visit_ids(definitions, |index, role| {
             if !matches!(role, Role::MaybeId | Role::Result)
-                && let Some(word) = words.get_mut(index)
-                && !stays(index, *word)
+                && let Some(id) = instruction.word(index)
+                && let Some(by) = self.replaced.get(&id)
+                && !stays(index, id)
+                && let Some(word) = words.to_mut().get_mut(index)
             {
-                *word = self.replaced.get(word).copied().unwrap_or(*word);
+                *word = *by;
             }
         });
         if moves {
             // The opcode, the type and the result come before pairs of a value and a label.
-            for label in words.iter_mut().skip(4).step_by(2) {
+            for label in words.to_mut().iter_mut().skip(4).step_by(2) {
                 *label = self.predecessors.get(label).copied().unwrap_or(*label);
             }
         }
