@@ -11,6 +11,7 @@ use super::definitions::Definitions;
 use super::grammar::Role;
 use super::instruction::Instruction;
 use super::module::{MAX_ID_BOUND, Module, Version};
+use super::opcodes::is_decoration;
 use super::order::sort_types;
 use super::section::Section;
 use crate::{Error, Result};
@@ -297,9 +298,12 @@ impl<'m> Declarations<'m> {
         }
     }
 
-    /// Whether anything was added to the old module.
+    /// Whether anything was added to the old module or is to be changed outside of functions.
     pub(super) fn has_additions(&self) -> bool {
-        self.error.is_some() || self.sections.iter().any(|section| !section.is_empty())
+        self.error.is_some()
+            || self.unsorted
+            || self.version != self.definitions.module().version()
+            || self.sections.iter().any(|section| !section.is_empty() || section.overlong().is_some())
     }
 
     /// What was added so far.
@@ -393,34 +397,52 @@ impl<'m> Declarations<'m> {
         is_gone: impl Fn(u32) -> bool,
         used: &[u32],
     ) {
-        let operands: Vec<u32> = match (instruction.op(), instruction.operands()) {
-            (Some(Op::Name | Op::Decorate | Op::DecorateId | Op::DecorateString), &[id, ..])
-                if is_gone(id) =>
-            {
-                return;
+        let Some(op) = instruction.op() else { return self.append(instruction) };
+        let all = instruction.operands();
+        let is_group = matches!(op, Op::GroupDecorate | Op::GroupMemberDecorate);
+        let is_annotation = is_group || matches!(op, Op::Name | Op::MemberName) || is_decoration(op);
+        let left: Vec<u32> = match *all {
+            // A decorated id, or a group.
+            [id, ..] if is_annotation && is_gone(id) => return,
+            [group, ref targets @ ..] if is_group => {
+                let targets = targets.chunks(if op == Op::GroupDecorate { 1 } else { 2 });
+                let stay = targets.filter(|target| !target.first().is_some_and(|id| is_gone(*id)));
+                std::iter::once(group).chain(stay.flatten().copied()).collect()
             }
-            (Some(Op::GroupDecorate), &[group, ref targets @ ..]) => {
-                std::iter::once(group).chain(targets.iter().copied().filter(|id| !is_gone(*id))).collect()
-            }
-            (Some(Op::EntryPoint), all) => {
+            _ if op == Op::EntryPoint => {
                 let listed = instruction.after_string(2).unwrap_or_default();
                 let (head, interface) = all.split_at(all.len() - listed.len());
                 let missing = used.iter().filter(|variable| !listed.contains(variable));
-                let left = interface.iter().filter(|id| !is_gone(**id)).chain(missing);
-                head.iter().chain(left).copied().collect()
+                let stay = interface.iter().filter(|id| !is_gone(**id)).chain(missing);
+                head.iter().chain(stay).copied().collect()
             }
             _ => return self.append(instruction),
         };
-        self.append_as(instruction, |code| code.push_opcode(instruction.opcode.into(), &operands));
+        match left.len() {
+            _ if left == all => self.append(instruction),
+            // A group without targets.
+            1 => {}
+            _ => self.append_as(instruction, |code| code.push(op, &left)),
+        }
     }
 
     /// Appends code to where `instruction` belongs.
     pub(super) fn append_code(&mut self, instruction: &Instruction<'_>, code: &mut Code) {
-        if code.is_empty() {
+        if code.is_empty() && code.overlong().is_none() {
             return;
         }
         self.append_as(instruction, |to| to.append(code));
         self.unsorted |= self.function.is_none() && self.last == Section::Types;
+    }
+
+    /// Appends a whole function, with the lines before it. These go where the function is empty.
+    pub(super) fn append_function(&mut self, mut function: Code) {
+        let mut code = std::mem::take(&mut self.lines);
+        if !function.is_empty() {
+            code.append(&mut function);
+            self.add_function(code);
+        }
+        self.last = Section::Definitions;
     }
 
     /// Moves what was appended in part to its section.

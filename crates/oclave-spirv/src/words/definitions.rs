@@ -2,9 +2,11 @@
 
 use ::spirv::{Op, StorageClass};
 
+use super::grammar::Role;
 use super::id_map::IdMap;
 use super::instruction::Instruction;
 use super::module::Module;
+use super::section::Section;
 
 /// The defining instruction of every id of a module, built in one walk.
 #[derive(Debug, Clone)]
@@ -140,5 +142,35 @@ impl<'m> Definitions<'m> {
         let start = self.word_index(label).unwrap_or(usize::MAX);
         let rest = self.module.instructions_from(start).skip(1);
         rest.take_while(|i| !matches!(i.op(), Some(Op::Label | Op::FunctionEnd)))
+    }
+
+    /// Whether sections, functions without blocks, types, constants or variables stand where the specification does not want them. llvm-spirv
+    /// writes constants before those that they use.
+    pub fn are_unsorted(&self) -> bool {
+        let mut last = Section::Capabilities;
+        let mut instructions = self.module.instructions();
+        while let Some(instruction) = instructions.next() {
+            let section = if instruction.is(Op::Function) {
+                let body = instructions.by_ref().take_while(|i| !i.is(Op::FunctionEnd));
+                let labels = body.filter(|i| i.is(Op::Label)).count();
+                if labels == 0 { Section::Declarations } else { Section::Definitions }
+            } else {
+                Section::of(&instruction, last)
+            };
+            if section < last || section == Section::Types && self.uses_later(&instruction) {
+                return true;
+            }
+            last = section;
+        }
+        false
+    }
+
+    fn uses_later(&self, instruction: &Instruction<'_>) -> bool {
+        let mut is_late = false;
+        instruction.visit_ids(self, |index, role| {
+            let used = instruction.word(index).and_then(|id| self.word_index(id));
+            is_late |= matches!(role, Role::Id | Role::ResultType) && used > Some(instruction.at);
+        });
+        is_late
     }
 }

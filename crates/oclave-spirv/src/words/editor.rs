@@ -16,7 +16,8 @@
 //! ```
 //! The old module stays as it is until the end, so what is known of it stays true. Instructions without changes keep their words.
 
-use std::collections::{HashMap, HashSet};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::{Deref, DerefMut};
 
 use ::spirv::{Op, StorageClass};
@@ -26,8 +27,8 @@ use super::declarations::Declarations;
 use super::definitions::Definitions;
 use super::grammar::Role;
 use super::instruction::Instruction;
-use super::module::Module;
-use super::opcodes::is_block_end;
+use super::module::{Instructions, Module};
+use super::opcodes::{is_block_end, is_decoration, is_terminator};
 use crate::Result;
 
 /// Collects changes of a module, and makes them all at once. New types, constants, decorations, names and functions come by
@@ -36,13 +37,15 @@ use crate::Result;
 pub struct Editor<'m> {
     declarations: Declarations<'m>,
     /// The word where an instruction starts → its changes.
-    edits: HashMap<usize, Edit>,
+    edits: BTreeMap<usize, Edit>,
     /// Uses of an id → the id that takes its place.
     replaced: HashMap<u32, u32>,
     /// Labels in phis → those that take their place.
     predecessors: HashMap<u32, u32>,
     /// Ids that lose their names and decorations.
     unannotated: HashSet<u32>,
+    /// Functions that go, and no other takes their place.
+    removed_functions: HashSet<u32>,
     /// Variables that all entry points get.
     interface: Vec<u32>,
 }
@@ -50,7 +53,7 @@ pub struct Editor<'m> {
 /// The changes at an instruction.
 #[derive(Debug, Default)]
 struct Edit {
-    code: [Code; PLACES],
+    code: BTreeMap<Place, Code>,
     /// The instruction goes. What stands in [`Place::Instead`] takes its place.
     is_removed: bool,
     /// All of the function that begins here goes.
@@ -58,7 +61,7 @@ struct Edit {
 }
 
 /// Where code is written, in this order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Place {
     /// Variables at the start of a function.
     Variables,
@@ -70,8 +73,6 @@ enum Place {
     Instead,
     After,
 }
-
-const PLACES: usize = Place::After as usize + 1;
 
 impl<'m> Deref for Editor<'m> {
     type Target = Declarations<'m>;
@@ -92,15 +93,16 @@ impl<'m> Editor<'m> {
     pub fn new(definitions: &'m Definitions<'m>) -> Self {
         Self {
             declarations: Declarations::of_editor(definitions),
-            edits: HashMap::new(),
+            edits: BTreeMap::new(),
             replaced: HashMap::new(),
             predecessors: HashMap::new(),
             unannotated: HashSet::new(),
+            removed_functions: HashSet::new(),
             interface: Vec::new(),
         }
     }
 
-    /// Writes before an instruction. Code of several calls keeps their order.
+    /// Writes before an instruction, but after what is written at the start of its block. Code of several calls keeps their order.
     pub fn before(&mut self, instruction: &Instruction<'_>) -> Cursor<'_, 'm> {
         self.at(instruction.at, Place::Before)
     }
@@ -152,7 +154,8 @@ impl<'m> Editor<'m> {
         self.at(at, Place::Variables).emit(Op::Variable, pointer, &operands)
     }
 
-    /// Removes a whole function, and writes another one in its place: `OpFunction` to `OpFunctionEnd`.
+    /// Removes a whole function, and writes another one in its place: `OpFunction` to `OpFunctionEnd`. Other changes of the function
+    /// are lost.
     pub fn instead_of_function(&mut self, function: u32) -> Cursor<'_, 'm> {
         let start = self.declarations.definitions().instruction(function);
         let at = start.filter(|i| i.is(Op::Function)).map_or(0, |i| i.at);
@@ -161,12 +164,14 @@ impl<'m> Editor<'m> {
         self.at(at, Place::Instead)
     }
 
-    /// Removes a whole function.
+    /// Removes a whole function, and the names and decorations of what it defines.
     pub fn remove_function(&mut self, function: u32) {
+        self.removed_functions.insert(function);
         let _ = self.instead_of_function(function);
     }
 
     /// Lets the module use one value for another, and one type for another, everywhere but in code that was written by this editor.
+    /// Names and decorations are no uses.
     pub fn replace_uses(&mut self, of: u32, by: u32) {
         self.replaced.insert(of, by);
     }
@@ -189,36 +194,50 @@ impl<'m> Editor<'m> {
     /// [`crate::Error::Unsupported`] where ids ran out or an instruction became too long to encode;
     /// [`crate::Error::Malformed`] where what was written is no stream of instructions.
     pub fn finish(self) -> Result<Option<Module>> {
-        let Self { declarations: mut new, mut edits, replaced, predecessors, unannotated, interface } = self;
-        let rules = Rules { replaced, predecessors, unannotated, interface };
+        let Self {
+            declarations: mut new,
+            edits,
+            replaced,
+            predecessors,
+            unannotated,
+            removed_functions,
+            interface,
+        } = self;
+        let rules = Rules { replaced, predecessors, unannotated, removed_functions, interface };
         if edits.is_empty() && rules.are_empty() && !new.has_additions() {
             return Ok(None);
         }
         let module = new.definitions().module();
         let added = new.take_sections();
-        let mut skips = false;
-        for instruction in module.instructions() {
-            if skips {
-                skips = !instruction.is(Op::FunctionEnd);
-                continue;
-            }
-            let Some(mut edit) = edits.remove(&instruction.at) else {
-                rules.copy(&mut new, &instruction);
+        let mut edits = edits.into_iter().peekable();
+        let mut instructions = module.instructions();
+        let mut in_function = false;
+        while let Some(instruction) = instructions.next() {
+            let is_code = in_function && !instruction.is(Op::FunctionEnd);
+            in_function = is_code || instruction.is(Op::Function);
+            // Those in a function that went are lost.
+            while edits.next_if(|(at, _)| *at < instruction.at).is_some() {}
+            let Some((_, mut edit)) = edits.next_if(|(at, _)| *at == instruction.at) else {
+                if is_code && rules.keep_code() {
+                    let next = edits.peek().map_or(usize::MAX, |(at, _)| *at);
+                    new.append(&run(module, instruction, &mut instructions, next));
+                } else {
+                    rules.copy(&mut new, &instruction);
+                }
                 continue;
             };
-            let [before @ .., instead, after] = &mut edit.code;
             if edit.is_function_removed {
-                new.add_function(std::mem::take(instead));
-                skips = true;
+                new.append_function(edit.code.remove(&Place::Instead).unwrap_or_default());
+                instructions.by_ref().find(|i| i.is(Op::FunctionEnd));
+                in_function = false;
                 continue;
             }
-            before.iter_mut().for_each(|code| new.append_code(&instruction, code));
-            if edit.is_removed {
-                new.append_code(&instruction, instead);
-            } else {
+            let rest = edit.code.split_off(&Place::Instead);
+            edit.code.into_values().for_each(|mut code| new.append_code(&instruction, &mut code));
+            if !edit.is_removed {
                 rules.copy(&mut new, &instruction);
             }
-            new.append_code(&instruction, after);
+            rest.into_values().for_each(|mut code| new.append_code(&instruction, &mut code));
         }
         new.end_appending();
         new.append_sections(added);
@@ -235,6 +254,20 @@ impl<'m> Editor<'m> {
         if let Some(op) = instruction.op().filter(|_| instruction.words.get(1..) != Some(words)) {
             self.replace(instruction, op, words);
         }
+    }
+
+    /// Removes the instructions of a block, from its label to its terminator, and writes in their place. What they define keeps its names
+    /// and decorations.
+    pub fn instead_of_block(&mut self, label: u32) -> Cursor<'_, 'm> {
+        let definitions = self.declarations.definitions();
+        let start = definitions.word_index(label).unwrap_or(usize::MAX);
+        for instruction in definitions.module().instructions_from(start) {
+            self.edit(instruction.at).is_removed = true;
+            if instruction.op().is_some_and(is_terminator) {
+                break;
+            }
+        }
+        self.at(start, Place::Instead)
     }
 
     fn edit(&mut self, at: usize) -> &mut Edit {
@@ -269,49 +302,101 @@ impl<'m> Editor<'m> {
     }
 }
 
+/// An instruction of a function and those that follow it, up to the one at word `end` or the end of the function, as if they were one: to
+/// copy them at once. It is a label if one of them is.
+fn run<'m>(
+    module: &'m Module,
+    first: Instruction<'m>,
+    rest: &mut Instructions<'m>,
+    end: usize,
+) -> Instruction<'m> {
+    let (mut opcode, mut length) = (first.opcode, first.words.len());
+    loop {
+        let before = rest.clone();
+        let Some(next) = rest.next().filter(|i| i.at < end && !i.is(Op::FunctionEnd)) else {
+            *rest = before;
+            break;
+        };
+        if next.is(Op::Label) {
+            opcode = next.opcode;
+        }
+        length += next.words.len();
+    }
+    let words = module.words().get(first.at..first.at + length).unwrap_or_default();
+    Instruction { opcode, words, at: first.at }
+}
+
 /// Changes of instructions that have none of their own.
 struct Rules {
     replaced: HashMap<u32, u32>,
     predecessors: HashMap<u32, u32>,
     unannotated: HashSet<u32>,
+    removed_functions: HashSet<u32>,
     interface: Vec<u32>,
 }
 
 impl Rules {
     fn are_empty(&self) -> bool {
-        let Self { replaced, predecessors, unannotated, interface } = self;
-        replaced.is_empty() && predecessors.is_empty() && unannotated.is_empty() && interface.is_empty()
+        self.keep_code() && self.keep_annotations()
+    }
+
+    /// Whether code stays as it is.
+    fn keep_code(&self) -> bool {
+        self.replaced.is_empty() && self.predecessors.is_empty()
+    }
+
+    /// Whether names, decorations and interfaces stay as they are.
+    fn keep_annotations(&self) -> bool {
+        self.unannotated.is_empty() && self.removed_functions.is_empty() && self.interface.is_empty()
+    }
+
+    fn is_gone(&self, id: u32, definitions: &Definitions<'_>) -> bool {
+        let is_in_removed = || {
+            let function = definitions.function_of(&definitions.instruction(id)?)?;
+            Some(self.removed_functions.contains(&function))
+        };
+        self.unannotated.contains(&id) || !self.removed_functions.is_empty() && is_in_removed() == Some(true)
     }
 
     fn copy(&self, new: &mut Declarations<'_>, instruction: &Instruction<'_>) {
-        let is_gone = |id: u32| self.unannotated.contains(&id);
         let moves = instruction.is(Op::Phi) && !self.predecessors.is_empty();
         if self.replaced.is_empty() && !moves {
-            return new.append_annotated(instruction, is_gone, &self.interface);
+            return self.copy_annotated(new, instruction);
         }
-        // What takes the place of an id does not get its name, its decorations and its place in interfaces.
-        let loses = |index: usize, id: u32| match instruction.op() {
-            Some(Op::Name | Op::Decorate | Op::DecorateId | Op::DecorateString) => index == 1 && is_gone(id),
-            Some(Op::GroupDecorate | Op::EntryPoint) => is_gone(id),
-            _ => false,
+        let definitions = new.definitions();
+        // Names and decorations stay with their ids, and what goes has no other in its place in interfaces.
+        let stays = |index: usize, id: u32| match instruction.op() {
+            Some(Op::GroupDecorate | Op::GroupMemberDecorate) => true,
+            Some(Op::EntryPoint) => self.is_gone(id, definitions),
+            Some(op) => index == 1 && (matches!(op, Op::Name | Op::MemberName) || is_decoration(op)),
+            None => false,
         };
-        let mut words = instruction.words.to_vec();
-        instruction.visit_ids(new.definitions(), |index, role| {
+        let mut words: Cow<'_, [u32]> = instruction.words.into();
+        instruction.visit_ids(definitions, |index, role| {
             if !matches!(role, Role::MaybeId | Role::Result)
-                && let Some(word) = words.get_mut(index)
-                && !loses(index, *word)
+                && let Some(id) = instruction.word(index)
+                && let Some(by) = self.replaced.get(&id)
+                && !stays(index, id)
+                && let Some(word) = words.to_mut().get_mut(index)
             {
-                *word = self.replaced.get(word).copied().unwrap_or(*word);
+                *word = *by;
             }
         });
         if moves {
             // The opcode, the type and the result come before pairs of a value and a label.
-            for label in words.iter_mut().skip(4).step_by(2) {
+            for label in words.to_mut().iter_mut().skip(4).step_by(2) {
                 *label = self.predecessors.get(label).copied().unwrap_or(*label);
             }
         }
-        let instruction = Instruction { words: &words, ..*instruction };
-        new.append_annotated(&instruction, is_gone, &self.interface);
+        self.copy_annotated(new, &Instruction { words: &words, ..*instruction });
+    }
+
+    fn copy_annotated(&self, new: &mut Declarations<'_>, instruction: &Instruction<'_>) {
+        if self.keep_annotations() {
+            return new.append(instruction);
+        }
+        let definitions = new.definitions();
+        new.append_annotated(instruction, |id| self.is_gone(id, definitions), &self.interface);
     }
 }
 
@@ -364,6 +449,6 @@ impl Cursor<'_, '_> {
 
     fn code(&mut self) -> &mut Code {
         let (at, place) = (self.at, self.place);
-        &mut self.editor.edit(at).code[place as usize]
+        self.editor.edit(at).code.entry(place).or_default()
     }
 }
