@@ -54,6 +54,7 @@ pub fn lower_printf(image: &DeviceImage, key: u64) -> Result<Option<Printing>> {
     if module.version() >= Version::V1_4 {
         edit.add_to_interfaces(variable);
     }
+    // The function stands before all others with blocks.
     let block = module.instructions().find(|i| i.is(Op::Label));
     let first = block.and_then(|block| definitions.instruction(definitions.function_of(&block)?));
     let Some(first) = first else { return Ok(None) };
