@@ -260,6 +260,11 @@ impl<'a, 'm> Rewrite<'a, 'm> {
         self.new.instead_of_function(self.function)
     }
 
+    /// Writes an instruction of a clone.
+    pub(super) fn push(&mut self, op: Op, operands: &[u32]) {
+        self.at().push(op, operands);
+    }
+
     /// Decorates the values of a clone, but not those that are integers now.
     fn decorate(
         &mut self,
