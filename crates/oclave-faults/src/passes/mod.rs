@@ -16,7 +16,6 @@ pub(crate) mod inline_hints;
 pub(crate) mod intel;
 mod kept_values;
 pub(crate) mod mesa;
-mod opaque;
 mod opaque_values;
 pub(crate) mod pocl;
 mod roots;

@@ -16,7 +16,7 @@
 //! replaces it.
 
 use crate::Fault;
-use crate::passes::opaque::{float_one, splat};
+use crate::passes::opaque_values::{float_one, splat};
 use crate::passes::{Pass, Result, pass};
 use crate::table::{INTEL, LLVMPIPE, POCL_CPU, fault};
 use oclave_spirv::{Capability, Cursor, Definitions, Editor, Instruction, Module, Op, Type, TypeTable};

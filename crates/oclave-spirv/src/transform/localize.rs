@@ -8,36 +8,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::analysis::references::References;
 use crate::analysis::variable_facts::VariableFacts;
-use crate::{Cursor, Definitions, Editor, Instruction, Op, Rewriter, Role};
+use crate::{Cursor, Definitions, Editor, Instruction, Op, Role};
 use crate::{Error, Result};
 
-/// Walks the functions of a module and gives each its own values for some variables.
+/// Gives each function of a module its own values for some variables.
 #[derive(Debug)]
 pub struct Localizer<'a, 'm> {
     references: &'a References<'m>,
     variables: &'a BTreeSet<u32>,
     /// The module-scope constants that are computed from the address of one of the variables.
     derived: BTreeSet<u32>,
-    function: Function,
-}
-
-/// The function that is being walked.
-#[derive(Debug, Default)]
-struct Function {
-    id: u32,
-    place: Place,
-    /// Variables and constants → what takes their place here.
-    local: BTreeMap<u32, u32>,
-}
-
-/// How far into a function the walk is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Place {
-    #[default]
-    BeforeBlocks,
-    /// At the variables of the first block.
-    Variables,
-    Body,
 }
 
 impl<'a, 'm> Localizer<'a, 'm> {
@@ -53,53 +33,7 @@ impl<'a, 'm> Localizer<'a, 'm> {
         moved: &BTreeSet<u32>,
     ) -> Result<Self> {
         let derived = derived_constants(references.definitions(), facts, variables, moved)?;
-        Ok(Self { references, variables, derived, function: Function::default() })
-    }
-
-    /// Whether `id` is a module-scope constant that goes, for every function computes it itself.
-    pub fn is_derived(&self, id: u32) -> bool {
-        self.derived.contains(&id)
-    }
-
-    /// Comes to the next instruction of a function, `OpFunction` included. Before the first one
-    /// behind the variables of the first block this writes what the function needs: `load` gives
-    /// the value that stands for a variable.
-    ///
-    /// # Errors
-    /// [`Error::Unsupported`] for constants that no instruction computes.
-    pub fn advance(
-        &mut self,
-        new: &mut Rewriter<'m>,
-        instruction: &Instruction<'_>,
-        load: impl FnMut(&mut Rewriter<'m>, u32) -> Option<u32>,
-    ) -> Result<()> {
-        match (self.function.place, instruction.op()) {
-            (_, Some(Op::Function)) => {
-                let id = instruction.result_id().unwrap_or(0);
-                self.function = Function { id, ..Function::default() };
-            }
-            (Place::BeforeBlocks, Some(Op::Label)) => self.function.place = Place::Variables,
-            (Place::Variables, Some(Op::Variable)) => self.check_initializer(instruction)?,
-            (Place::BeforeBlocks | Place::Body, _) | (Place::Variables, Some(Op::Line | Op::NoLine)) => {}
-            (Place::Variables, _) => {
-                self.function.place = Place::Body;
-                self.start(new, load)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Copies an instruction of a function with the local values in the place of the variables.
-    pub fn copy(&self, new: &mut Rewriter<'m>, instruction: &Instruction<'_>) {
-        if self.function.local.is_empty() {
-            new.copy(instruction);
-        } else {
-            new.copy_mapped(instruction, |id| self.local(id));
-        }
-    }
-
-    fn local(&self, id: u32) -> u32 {
-        self.function.local.get(&id).copied().unwrap_or(id)
+        Ok(Self { references, variables, derived })
     }
 
     fn check_initializer(&self, instruction: &Instruction<'_>) -> Result<()> {
@@ -111,43 +45,6 @@ impl<'a, 'm> Localizer<'a, 'm> {
             }
             _ => Ok(()),
         }
-    }
-
-    fn start(
-        &mut self,
-        new: &mut Rewriter<'m>,
-        mut load: impl FnMut(&mut Rewriter<'m>, u32) -> Option<u32>,
-    ) -> Result<()> {
-        let ours = |id: &u32| self.variables.contains(id) || self.derived.contains(id);
-        let mut stack = self.references.direct(self.function.id);
-        stack.retain(ours);
-        // Each constant stands on the stack until what it uses is there.
-        let mut waiting = BTreeSet::new();
-        while let Some(&id) = stack.last() {
-            if self.function.local.contains_key(&id) {
-                stack.pop();
-            } else if self.variables.contains(&id) {
-                stack.pop();
-                let value = load(new, id);
-                self.function.local.extend(value.map(|value| (id, value)));
-            } else if waiting.insert(id) {
-                stack.extend(self.references.direct(id).iter().filter(|id| ours(id)));
-            } else {
-                stack.pop();
-                let Some(constant) = self.references.definitions().instruction(id) else { continue };
-                let result = new.fresh_id();
-                self.compute(new, &constant, result)?;
-                self.function.local.insert(id, result);
-            }
-        }
-        Ok(())
-    }
-
-    /// Writes a module-scope constant as an instruction.
-    fn compute(&self, new: &mut Rewriter<'m>, constant: &Instruction<'_>, result: u32) -> Result<()> {
-        let (op, ty, operands) = self.computation(constant, &self.function.local)?;
-        new.push(op, &[&[ty, result], &*operands].concat());
-        Ok(())
     }
 
     /// Gives each function its own values. `load` writes the value that stands for a variable at the start of a function; it gets the

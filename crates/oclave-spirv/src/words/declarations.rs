@@ -377,18 +377,6 @@ impl<'m> Declarations<'m> {
         write(section);
     }
 
-    /// Whether a function is being appended.
-    pub(super) fn is_in_function(&self) -> bool {
-        self.function.is_some()
-    }
-
-    /// Appends to the function that is being appended; `false` where there is none.
-    pub(super) fn push_in_function(&mut self, op: Op, operands: &[u32]) -> bool {
-        let Some((code, _)) = &mut self.function else { return false };
-        code.push(op, operands);
-        true
-    }
-
     /// Appends an instruction, unless it names or decorates an id that is gone. Decorations of groups lose such targets. The
     /// interfaces of entry points lose such variables, and get those that are `used`.
     pub(super) fn append_annotated(

@@ -10,7 +10,7 @@
 //! | [`TypeTable`] | id → [`Type`], with sizes, alignments and field offsets |
 //! | [`Editor`], [`Cursor`] | changes of a module at given instructions |
 //! | [`Declarations`] | what is added outside of functions: types, constants, decorations, names, imports |
-//! | [`Rewriter`], [`Code`] | a new module from an old one, section by section |
+//! | [`Code`] | instructions that are being written |
 //! | [`Builder`] | a new module from nothing |
 //!
 //! Opcodes, decorations, capabilities and the like are those of the `spirv` crate. Opcodes and
@@ -28,7 +28,6 @@ mod instruction;
 mod module;
 mod opcodes;
 mod order;
-mod rewriter;
 mod section;
 mod types;
 
@@ -51,7 +50,6 @@ pub use opcodes::{
     is_group, is_group_function, is_group_reduction, is_integer_comparison, is_pure, is_sub_group_builtin,
     is_sub_group_op, is_terminator, is_within,
 };
-pub use rewriter::Rewriter;
 pub use section::Section;
 pub use section::{is_constant, is_type};
 pub use types::{Type, TypeTable};

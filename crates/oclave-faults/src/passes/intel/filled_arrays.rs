@@ -10,7 +10,7 @@ use std::collections::HashMap;
 
 use crate::Fault;
 use crate::passes::built_in_vector::BuiltInVector;
-use crate::passes::opaque::{converted, hidden_zero};
+use crate::passes::opaque_values::{converted, hidden_zero};
 use crate::passes::{Pass, Result, pass};
 use crate::table::{INTEL, fault};
 use oclave_spirv::{BuiltIn, Definitions, Editor, Instruction, Module, Op, TypeTable, is_access_chain};

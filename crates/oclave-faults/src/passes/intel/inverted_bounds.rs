@@ -19,7 +19,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::Fault;
 use crate::passes::built_in_vector::BuiltInVector;
-use crate::passes::opaque::hidden_zero;
+use crate::passes::opaque_values::hidden_zero;
 use crate::passes::roots::root;
 use crate::passes::{Pass, Result, pass};
 use crate::table::{INTEL, fault};

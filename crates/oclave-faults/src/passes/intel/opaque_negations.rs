@@ -26,7 +26,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::Fault;
 use crate::passes::built_in_vector::BuiltInVector;
-use crate::passes::opaque::{change_values, is_largest, select};
+use crate::passes::opaque_values::{change_values, is_largest, select};
 use crate::passes::{Pass, Result, pass};
 use crate::table::{INTEL, fault};
 use oclave_spirv::{BuiltIn, Cursor, Definitions, Editor, Instruction, Module, Op, TypeTable, is_group};

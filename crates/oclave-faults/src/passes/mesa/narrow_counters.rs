@@ -76,7 +76,9 @@ fn counters(definitions: &Definitions<'_>) -> Vec<Counter> {
             let is_wide = |phi: &u32| {
                 definitions.type_of(*phi).and_then(|ty| types.ty(ty)) == Some(Type::Int { width: 64 })
             };
-            found.extend(phis.filter(is_wide).filter_map(|phi| counter(definitions, flow, of, phi)));
+            let mut phis: Vec<u32> = phis.filter(is_wide).collect();
+            phis.sort_unstable();
+            found.extend(phis.into_iter().filter_map(|phi| counter(definitions, flow, of, phi)));
         }
     }
     found

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use crate::Fault;
 use crate::passes::built_in_vector::BuiltInVector;
-use crate::passes::opaque::converted;
+use crate::passes::opaque_values::converted;
 use crate::passes::{Pass, Result, pass};
 use crate::table::{LLVMPIPE, fault};
 use oclave_spirv::{

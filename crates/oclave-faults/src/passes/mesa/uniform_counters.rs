@@ -10,7 +10,7 @@ use std::collections::HashMap;
 
 use crate::Fault;
 use crate::passes::built_in_vector::BuiltInVector;
-use crate::passes::opaque::{change_phi, converted};
+use crate::passes::opaque_values::{change_phi, converted};
 use crate::passes::{Pass, Result, pass};
 use crate::table::{LLVMPIPE, fault};
 use oclave_spirv::analysis::control_flow::{Flow, Loop};

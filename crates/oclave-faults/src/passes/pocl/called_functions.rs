@@ -19,7 +19,7 @@
 use std::collections::BTreeMap;
 
 use crate::Fault;
-use crate::passes::opaque::{float_one, splat};
+use crate::passes::opaque_values::{float_one, splat};
 use crate::passes::{Pass, Result, pass};
 use crate::table::{POCL_6, fault};
 use oclave_spirv::{Capability, Cursor, Definitions, Editor, Instruction, Module, Op, Type, TypeTable};

@@ -11,7 +11,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::Fault;
 use crate::passes::built_in_vector::BuiltInVector;
-use crate::passes::opaque::{converted, hidden_zero};
+use crate::passes::opaque_values::{converted, hidden_zero};
 use crate::passes::{Pass, Result, pass};
 use crate::table::{POCL_CPU_6, fault};
 use oclave_spirv::analysis::control_flow::Flow;

@@ -19,7 +19,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::Fault;
 use crate::passes::built_in_vector::BuiltInVector;
-use crate::passes::opaque::{change_values, converted, hidden_zero};
+use crate::passes::opaque_values::{change_values, converted, hidden_zero};
 use crate::passes::{Pass, Result, pass};
 use crate::table::{POCL_CPU_7, fault};
 use oclave_spirv::analysis::control_flow::{Block, Flow};

@@ -63,20 +63,19 @@ pub(super) fn rewrite<'m>(definitions: &'m Definitions<'m>, inferred: &Inferred<
             }
             continue;
         }
-        let Some(target) = instruction.operand(0) else { continue };
-        match instruction.op() {
-            Some(Op::Name | Op::Decorate | Op::DecorateId) if gone.contains(&target) => {
+        match (instruction.op(), instruction.operands()) {
+            (Some(Op::Name | Op::Decorate | Op::DecorateId), [target, ..]) if gone.contains(target) => {
                 rewrite.new.remove(&instruction);
             }
-            Some(Op::Decorate) if rewrite.is_linkage_of_a_clone(&instruction) => {
-                rewrite.new.remove(&instruction)
+            (Some(Op::Decorate), _) if rewrite.is_linkage_of_a_clone(&instruction) => {
+                rewrite.new.remove(&instruction);
             }
-            Some(Op::Decorate) => {
+            (Some(Op::Decorate), [target, ..]) => {
                 // What is said of pointers need not be allowed of integers.
-                if rewrite.tagged.contains(&target) {
+                if rewrite.tagged.contains(target) {
                     rewrite.new.remove(&instruction);
                 }
-                decorations.entry(target).or_default().push(instruction);
+                decorations.entry(*target).or_default().push(instruction);
             }
             _ => rewrite.module_scope(&instruction),
         }

@@ -7,7 +7,7 @@ use super::zeros::Zeros;
 use super::{Changes, Values};
 use crate::passes::Result;
 use crate::passes::built_in_vector::BuiltInVector;
-use crate::passes::opaque::{change_phi, is_largest, select};
+use crate::passes::opaque_values::{change_phi, is_largest, select};
 use oclave_spirv::{BuiltIn, Cursor, Definitions, Editor, Instruction, Module, Op};
 
 /// The module with these changes of functions; `None` where there are none.

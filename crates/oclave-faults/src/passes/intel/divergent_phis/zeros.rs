@@ -3,7 +3,7 @@
 //! Unlike a selection, a zero leaves compilers no condition to take out of a loop.
 
 use crate::passes::built_in_vector::BuiltInVector;
-use crate::passes::opaque::{first_lane, hidden_zero};
+use crate::passes::opaque_values::{first_lane, hidden_zero};
 use oclave_spirv::{Cursor, Op, Type, TypeTable};
 
 /// The ways to add a zero to a number.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{END, Plan, barrier};
 use crate::passes::built_in_vector::BuiltInVector;
 use crate::passes::kept_values::KeptValues;
-use crate::passes::opaque::is_largest;
+use crate::passes::opaque_values::is_largest;
 use oclave_spirv::{Cursor, Editor, Instruction, Op, is_terminator};
 
 /// Writes one function.
