@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use oclave_faults::{Driver, Family, FaultSet, Version};
 use oclave_image::passes::legalize_watched;
 use oclave_image::{Aspects, DeviceImage, DeviceTarget};
-use oclave_spirv::{Code, Definitions, Module, Op, Rewriter, Role, Section, check, string_words};
+use oclave_spirv::{Definitions, Editor, Module, Op, Section, check, string_words};
 
 const SIZES: [usize; 2] = [10_000, 100_000];
 const KERNELS: [&str; 4] = ["in_groups.O2", "ways.O2", "neighbours.O2", "uneven.O2"];
@@ -109,12 +109,11 @@ fn grown(small: &Module, size: usize) -> Module {
     let is_function = |op: &oclave_spirv::Instruction<'_>| !op.is(Op::Function);
     let functions: Vec<_> = small.instructions().skip_while(is_function).collect();
     let copies = size.saturating_sub(small.instructions().count()).div_ceil(functions.len());
-    let mut new = Rewriter::new(&definitions);
+    let mut new = Editor::new(&definitions);
     let maps: Vec<HashMap<u32, u32>> = (0..copies)
         .map(|_| functions.iter().filter_map(|i| i.result_id()).map(|id| (id, new.fresh_id())).collect())
         .collect();
     for instruction in small.instructions() {
-        new.copy(&instruction);
         for (number, map) in maps.iter().enumerate() {
             match (instruction.op(), instruction.operands()) {
                 (Some(Op::EntryPoint), [model, function, ..]) => {
@@ -134,23 +133,11 @@ fn grown(small: &Module, size: usize) -> Module {
         }
     }
     for map in &maps {
-        let mut code = Code::new();
         for instruction in &functions {
-            let mut operands = instruction.words[1..].to_vec();
-            instruction.visit_ids(&definitions, |index, role| {
-                if role != Role::MaybeId
-                    && let Some(mapped) = map.get(&operands[index - 1])
-                {
-                    operands[index - 1] = *mapped;
-                }
-            });
-            code.push(instruction.op().unwrap(), &operands);
-            if instruction.is(Op::FunctionEnd) {
-                new.add_function(std::mem::take(&mut code));
-            }
+            new.append_mapped(instruction, |id| map.get(&id).copied().unwrap_or(id));
         }
     }
-    let module = new.finish().unwrap();
+    let module = new.finish().unwrap().unwrap();
     check::check(&module).unwrap();
     module
 }

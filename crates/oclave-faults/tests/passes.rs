@@ -729,6 +729,39 @@ fn loops_without_ends_get_one() {
     assert_eq!(more(Op::Phi), once(&["endless_way", "never_back"]));
 }
 
+/// So it is if what leads back in it is a loop that does nothing.
+#[test]
+fn loops_around_loops_that_do_nothing_get_an_end() {
+    let o = |op, operands: &[u32]| (op, operands.to_vec());
+    let module = assemble(
+        Version::V1_0,
+        &[
+            o(Op::Capability, &[Capability::Addresses as u32]),
+            o(Op::Capability, &[Capability::Kernel as u32]),
+            o(Op::MemoryModel, &[2, 2]),
+            (Op::EntryPoint, with_string(&[6, 20], "k", &[])),
+            o(Op::TypeVoid, &[1]),
+            o(Op::TypeInt, &[2, 32, 0]),
+            o(Op::TypeBool, &[3]),
+            o(Op::TypeFunction, &[4, 1, 2]),
+            o(Op::Constant, &[2, 5, 2]),
+            o(Op::Function, &[1, 20, 0, 4]),
+            o(Op::FunctionParameter, &[2, 21]),
+            o(Op::Label, &[22]),
+            o(Op::ULessThan, &[3, 23, 21, 5]),
+            o(Op::Branch, &[24]),
+            o(Op::Label, &[24]),
+            o(Op::Branch, &[25]),
+            o(Op::Label, &[25]),
+            o(Op::BranchConditional, &[23, 25, 24]),
+            o(Op::FunctionEnd, &[]),
+        ],
+    );
+    let after = changed(&module, Fault::Q53);
+    let count = |op: Op| after.instructions().filter(|i| i.is(op)).count();
+    assert_eq!([Op::Phi, Op::BranchConditional, Op::Return].map(count), [1, 1, 1]);
+}
+
 /// What Intel's CPU runtime would take for the same in all work-items depends on the work-item.
 #[test]
 fn values_of_ways_with_loops_depend_on_the_work_item() {

@@ -13,9 +13,7 @@ use oclave_spirv::check;
 use oclave_spirv::transform::capabilities;
 use oclave_spirv::transform::dce::{self, Root};
 use oclave_spirv::transform::strip::strip;
-use oclave_spirv::{
-    Decoration, Definitions, LinkageType, Module, Op, Rewriter, Section, Version, string_words,
-};
+use oclave_spirv::{Decoration, Definitions, Editor, LinkageType, Module, Op, Version};
 use support::{assemble, with_string};
 
 fn fixture(name: &str) -> Module {
@@ -285,31 +283,16 @@ fn internal_functions(module: &Module) -> Vec<(u32, String)> {
 fn split_off(module: &Module, function: u32) -> (Module, Module) {
     let definitions = Definitions::new(module);
     let with_linkage = |kind: LinkageType| {
-        let mut new = Rewriter::new(&definitions);
-        let mut inside = false;
-        let linkage = [&string_words("split off")[..], &[kind as u32]].concat();
-        new.push_in(
-            Section::Annotations,
-            Op::Decorate,
-            &[&[function, Decoration::LinkageAttributes as u32], &linkage[..]].concat(),
-        );
-        for instruction in module.instructions() {
-            let of_function = instruction.operand(0) == Some(function);
-            if instruction.is(Op::Decorate)
-                && of_function
-                && instruction.operand(1) == Some(Decoration::LinkageAttributes as u32)
-            {
-                continue;
-            }
-            inside |= instruction.is(Op::Function) && instruction.result_id() == Some(function);
-            let body = inside
-                && !matches!(instruction.op(), Some(Op::Function | Op::FunctionParameter | Op::FunctionEnd));
-            inside &= !instruction.is(Op::FunctionEnd);
-            if !(body && kind == LinkageType::Import) {
-                new.copy(&instruction);
-            }
+        let mut edit = Editor::new(&definitions);
+        for old in module.instructions().filter(|i| i.linkage().is_some_and(|(id, ..)| id == function)) {
+            edit.remove(&old);
         }
-        new.finish().unwrap()
+        edit.decorate_linkage(function, "split off", kind);
+        if kind == LinkageType::Import {
+            let body = definitions.body(function).filter(|i| !i.is(Op::FunctionParameter));
+            body.for_each(|i| edit.remove(&i));
+        }
+        edit.finish().unwrap().unwrap()
     };
     let main = dce::eliminate(&with_linkage(LinkageType::Import), |root| matches!(root, Root::EntryPoint(_)));
     let library =

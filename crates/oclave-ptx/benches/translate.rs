@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::time::Instant;
 
 use oclave_ptx::{PtxTarget, translate};
-use oclave_spirv::{Code, Definitions, Module, Op, Rewriter, Role};
+use oclave_spirv::{Definitions, Editor, Module, Op, Section};
 
 const BYTES: usize = 3_000_000;
 
@@ -43,8 +43,7 @@ fn main() {
 /// [`BYTES`].
 fn grow(small: &Module) -> Module {
     let definitions = Definitions::new(small);
-    let mut new = Rewriter::new(&definitions);
-    small.instructions().for_each(|i| new.copy(&i));
+    let mut new = Editor::new(&definitions);
     let functions: Vec<_> = small.instructions().skip_while(|i| !i.is(Op::Function)).collect();
     let entries: Vec<_> = small.instructions().filter(|i| i.is(Op::EntryPoint)).collect();
     let words: usize = functions.iter().map(|i| i.words.len()).sum();
@@ -57,23 +56,11 @@ fn grow(small: &Module) -> Module {
             let mut operands = vec![entry.operand(0).unwrap(), function];
             operands.extend(oclave_spirv::string_words(&name));
             operands.extend(entry.after_string(2).unwrap());
-            new.push(Op::EntryPoint, &operands);
+            new.push_in(Section::EntryPoints, Op::EntryPoint, &operands);
         }
-        let mut code = Code::new();
         for instruction in &functions {
-            let mut operands = instruction.words[1..].to_vec();
-            instruction.visit_ids(&definitions, |index, role| {
-                if role != Role::MaybeId
-                    && let Some(&mapped) = ids.get(&operands[index - 1])
-                {
-                    operands[index - 1] = mapped;
-                }
-            });
-            code.push(instruction.op().unwrap(), &operands);
-            if instruction.is(Op::FunctionEnd) {
-                new.add_function(std::mem::take(&mut code));
-            }
+            new.append_mapped(instruction, |id| ids.get(&id).copied().unwrap_or(id));
         }
     }
-    new.finish().unwrap()
+    new.finish().unwrap().unwrap()
 }

@@ -12,7 +12,7 @@ use oclave_image::passes::{LinkInput, link_modules};
 use oclave_spirv::check;
 use oclave_spirv::transform::dce::{self, Root};
 use oclave_spirv::transform::strip;
-use oclave_spirv::{Definitions, Module, Op, TypeTable};
+use oclave_spirv::{Definitions, Editor, LinkageType, Module, Op, TypeTable};
 use spirv::OpenclStd100Op as Cl;
 
 use crate::extended::gamma;
@@ -203,44 +203,30 @@ fn with_subnormals(module: &Module) -> Result<Module> {
     const QUESTIONS: [&str; 2] = ["__clc_fp32_subnormals_supported", "__clc_fp64_subnormals_supported"];
     let definitions = Definitions::new(module);
     let facts = crate::facts::Facts::read(module)?;
-    let asks: Vec<u32> = QUESTIONS.iter().filter_map(|name| facts.exports.get(*name).copied()).collect();
-    let mut new = oclave_spirv::Rewriter::new(&definitions);
-    let mut answers = None;
-    for instruction in module.instructions() {
-        if instruction.is(Op::Function) {
-            let asked = instruction.result_id().is_some_and(|id| asks.contains(&id));
-            answers = instruction.result_type().filter(|_| asked);
-        }
-        match answers {
-            Some(bool_type) if instruction.is(Op::ReturnValue) => {
-                let yes = new.intern(Op::ConstantTrue, &[bool_type]);
-                new.replace(&instruction, Op::ReturnValue, &[yes]);
-            }
-            _ => new.copy(&instruction),
+    let asks = QUESTIONS.iter().filter_map(|name| facts.exports.get(*name).copied());
+    let mut edit = Editor::new(&definitions);
+    for function in asks {
+        let Some(bool_type) = definitions.type_of(function) else { continue };
+        let yes = edit.intern(Op::ConstantTrue, &[bool_type]);
+        for answer in definitions.body(function).filter(|i| i.is(Op::ReturnValue)) {
+            edit.replace(&answer, Op::ReturnValue, &[yes]);
         }
     }
-    Ok(new.finish()?)
+    Ok(edit.finish()?.unwrap_or_else(|| module.clone()))
 }
 
 /// Exports that nothing asks for by name are functions like others: names of two libraries must not
 /// meet.
 fn without_other_exports(part: &Module, wanted: &BTreeSet<String>) -> Result<Module> {
     let definitions = Definitions::new(part);
-    let mut new = oclave_spirv::Rewriter::new(&definitions);
-    for instruction in part.instructions() {
-        let is_linkage = instruction.is(Op::Decorate)
-            && instruction.operand(1) == Some(oclave_spirv::Decoration::LinkageAttributes as u32);
-        let is_export = instruction.after_string(2).and_then(<[u32]>::first).copied()
-            == Some(oclave_spirv::LinkageType::Export as u32);
-        if is_linkage
-            && is_export
-            && !instruction.string(2).is_some_and(|name| wanted.contains(name.as_ref()))
-        {
-            continue;
+    let mut edit = Editor::new(&definitions);
+    for instruction in part.instructions().take_while(|i| !i.is(Op::Function)) {
+        let linkage = instruction.linkage();
+        if matches!(linkage, Some((_, name, LinkageType::Export)) if !wanted.contains(&*name)) {
+            edit.remove(&instruction);
         }
-        new.copy(&instruction);
     }
-    Ok(new.finish()?)
+    Ok(edit.finish()?.unwrap_or_else(|| part.clone()))
 }
 
 /// One module of a module of kernels and its part of the library.

@@ -150,20 +150,17 @@ fn sub_groups_are_those_that_are_there() {
 /// A kernel for sub-groups of another size cannot run, and the others of its module can.
 #[test]
 fn kernels_for_other_sub_groups_are_left_out() {
-    use oclave_spirv::{Capability, Definitions, ExecutionMode, Rewriter};
+    use oclave_spirv::{Capability, Definitions, Editor, ExecutionMode, Section};
     let module = fixture("present.O2.spv");
     for (size, there) in [(16, false), (32, true)] {
         let definitions = Definitions::new(&module);
-        let mut new = Rewriter::new(&definitions);
-        new.capability(Capability::SubgroupDispatch);
-        for instruction in module.instructions() {
-            new.copy(&instruction);
-            if instruction.is(Op::EntryPoint) {
-                let kernel = instruction.operand(1).unwrap();
-                new.push(Op::ExecutionMode, &[kernel, ExecutionMode::SubgroupSize as u32, size]);
-            }
+        let mut edit = Editor::new(&definitions);
+        edit.capability(Capability::SubgroupDispatch);
+        for entry in module.instructions().filter(|i| i.is(Op::EntryPoint)) {
+            let mode = [entry.operand(1).unwrap(), ExecutionMode::SubgroupSize as u32, size];
+            edit.push_in(Section::ExecutionModes, Op::ExecutionMode, &mode);
         }
-        let text = translate(&new.finish().unwrap(), &"sm_80".parse().unwrap()).unwrap();
+        let text = translate(&edit.finish().unwrap().unwrap(), &"sm_80".parse().unwrap()).unwrap();
         assert_eq!(text.contains(".entry present("), there, "{text}");
         assert_eq!(text.contains("kernel present requires sub-groups of 16 work-items"), !there, "{text}");
     }

@@ -15,7 +15,7 @@ use oclave_spirv::check;
 use oclave_spirv::transform::dce;
 use oclave_spirv::transform::strip;
 use oclave_spirv::transform::version;
-use oclave_spirv::{Code, Definitions, Module, Op, Rewriter, Role, Version};
+use oclave_spirv::{Definitions, Editor, Module, Op, Version};
 use rspirv::binary::Assemble;
 
 const BYTES: usize = 3_000_000;
@@ -65,40 +65,26 @@ fn main() {
 
 fn copy(module: &Module) -> Module {
     let definitions = Definitions::new(module);
-    let mut new = Rewriter::new(&definitions);
-    module.instructions().for_each(|i| new.copy(&i));
-    new.finish().unwrap()
+    let mut new = Editor::new(&definitions);
+    new.name(1, "copy");
+    new.finish().unwrap().unwrap()
 }
 
 /// The module with its functions repeated, ids of their own each, until it has [`BYTES`]. Entry
 /// points call theirs.
 fn grow(small: &Module) -> Module {
     let definitions = Definitions::new(small);
-    let mut new = Rewriter::new(&definitions);
-    small.instructions().for_each(|i| new.copy(&i));
+    let mut new = Editor::new(&definitions);
     let functions: Vec<_> = small.instructions().skip_while(|i| !i.is(Op::Function)).collect();
     let function_words: usize = functions.iter().map(|i| i.words.len()).sum();
     for _ in 0..(BYTES / 4 - small.words().len()).div_ceil(function_words) {
-        let mut ids: HashMap<u32, u32> =
+        let ids: HashMap<u32, u32> =
             functions.iter().filter_map(|i| i.result_id()).map(|id| (id, new.fresh_id())).collect();
-        let mut code = Code::new();
         for instruction in &functions {
-            let mut operands = instruction.words[1..].to_vec();
-            instruction.visit_ids(&definitions, |index, role| {
-                if role != Role::MaybeId
-                    && let Some(&mapped) = ids.get(&operands[index - 1])
-                {
-                    operands[index - 1] = mapped;
-                }
-            });
-            code.push(instruction.op().unwrap(), &operands);
-            if instruction.is(Op::FunctionEnd) {
-                new.add_function(std::mem::take(&mut code));
-            }
+            new.append_mapped(instruction, |id| ids.get(&id).copied().unwrap_or(id));
         }
-        ids.clear();
     }
-    new.finish().unwrap()
+    new.finish().unwrap().unwrap()
 }
 
 /// Time that one run takes, the mean of many. On Linux the time on the processor: on a machine that

@@ -4,7 +4,7 @@
 
 mod support;
 
-use oclave_spirv::{Definitions, Fit, Module, Op, Rewriter, Role};
+use oclave_spirv::{Definitions, Editor, Fit, Module, Op, Role};
 
 #[test]
 fn bytes_round_trip_in_both_orders() {
@@ -23,14 +23,17 @@ fn copying_all_instructions_changes_nothing() {
     for (name, bytes) in support::corpus() {
         let module = Module::from_bytes(&bytes).unwrap();
         let definitions = Definitions::new(&module);
-        let mut copy = Rewriter::new(&definitions);
-        let mut mapped = Rewriter::new(&definitions);
-        for instruction in module.instructions() {
-            copy.copy(&instruction);
-            mapped.copy_mapped(&instruction, |id| id);
+        // A rule that nothing follows: all instructions are copied.
+        let mut copy = Editor::new(&definitions);
+        copy.remove_annotations(module.id_bound());
+        assert!(copy.finish().unwrap().unwrap().words() == module.words(), "{name}");
+        let mut mapped = Editor::new(&definitions);
+        for instruction in module.instructions().skip_while(|i| !i.is(Op::Function)) {
+            mapped.instead_of(&instruction).copy_mapped(&instruction, |id| id);
         }
-        assert!(copy.finish().unwrap().words() == module.words(), "{name}");
-        assert!(mapped.finish().unwrap().words() == module.words(), "{name}");
+        if let Some(mapped) = mapped.finish().unwrap() {
+            assert!(mapped.words() == module.words(), "{name}");
+        }
     }
 }
 

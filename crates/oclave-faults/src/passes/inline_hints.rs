@@ -9,7 +9,7 @@ use crate::table::{LLVMPIPE, POCL_CPU_6, fault};
 use oclave_spirv::analysis::control_flow::Flow;
 use oclave_spirv::analysis::references::References;
 use oclave_spirv::analysis::uniformity::Uniformity;
-use oclave_spirv::{Definitions, FunctionControl, Module, Op, Rewriter, StorageClass};
+use oclave_spirv::{Definitions, Editor, FunctionControl, Module, Op, StorageClass};
 
 fault! {
     /// **Q21. Mesa's rusticl 26.1.6 on llvmpipe.** Larger functions are not inlined. A barrier in
@@ -52,7 +52,7 @@ pub(in crate::passes) const AT_VARIABLES: Pass =
 /// Mesa's llvmpipe leaves larger functions as calls, and crashes where it compiles a barrier in one.
 ///
 /// # Errors
-/// As [`Rewriter::finish`].
+/// As [`Editor::finish`].
 pub(crate) fn at_functions_with_barriers(module: &Module) -> Result<Option<Module>> {
     let definitions = Definitions::new(module);
     let flows = Flow::of_functions(module);
@@ -69,7 +69,7 @@ pub(crate) fn at_functions_with_barriers(module: &Module) -> Result<Option<Modul
 /// It refuses the hint to inline beside `noinline`, which it gives to the code of kernels.
 ///
 /// # Errors
-/// As [`Rewriter::finish`].
+/// As [`Editor::finish`].
 pub(crate) fn at_functions_with_variables(module: &Module) -> Result<Option<Module>> {
     let definitions = Definitions::new(module);
     let references = References::new(&definitions);
@@ -90,24 +90,15 @@ fn with_controls(
     is_wanted: impl Fn(u32) -> bool,
     changed: impl Fn(u32) -> u32,
 ) -> Result<Option<Module>> {
-    let module = definitions.module();
-    let found: BTreeSet<usize> = module
-        .instructions()
-        .filter(|i| i.is(Op::Function) && i.result_id().is_some_and(&is_wanted))
-        .filter(|i| i.operand(0).is_some_and(|control| control != changed(control)))
-        .map(|i| i.at)
-        .collect();
-    if found.is_empty() {
-        return Ok(None);
-    }
-    let mut new = Rewriter::new(definitions);
-    for instruction in module.instructions() {
-        match (instruction.result_type(), instruction.result_id(), instruction.operands()) {
-            (Some(ty), Some(id), &[control, of]) if found.contains(&instruction.at) => {
-                new.replace(&instruction, Op::Function, &[ty, id, changed(control), of]);
-            }
-            _ => new.copy(&instruction),
+    let mut edit = Editor::new(definitions);
+    for function in definitions.module().instructions().filter(|i| i.is(Op::Function)) {
+        if let (Some(ty), Some(id), &[control, of]) =
+            (function.result_type(), function.result_id(), function.operands())
+            && is_wanted(id)
+            && changed(control) != control
+        {
+            edit.replace(&function, Op::Function, &[ty, id, changed(control), of]);
         }
     }
-    Ok(Some(new.finish()?))
+    Ok(edit.finish()?)
 }

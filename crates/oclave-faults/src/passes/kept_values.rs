@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use oclave_spirv::{Op, Rewriter};
+use oclave_spirv::{Cursor, Editor, Instruction, Op};
 
 /// The variables of a function's values.
 pub(crate) struct KeptValues {
@@ -11,27 +11,43 @@ pub(crate) struct KeptValues {
 }
 
 impl KeptValues {
-    /// Variables for these values; `types` has the type of each.
-    pub(crate) fn new(new: &mut Rewriter<'_>, types: &BTreeMap<u32, u32>) -> Self {
-        Self { variables: types.iter().map(|(id, ty)| (*id, (new.fresh_id(), *ty))).collect() }
-    }
-
-    /// The variables, each with the type of its value.
-    pub(crate) fn variables(&self) -> impl Iterator<Item = (u32, u32)> {
-        self.variables.values().copied()
+    /// Variables of a function for these values; `types` has the type of each.
+    pub(crate) fn new(edit: &mut Editor<'_>, function: u32, types: &BTreeMap<u32, u32>) -> Self {
+        let variables = types.iter().map(|(id, ty)| (*id, (edit.variable(function, *ty, None), *ty)));
+        Self { variables: variables.collect() }
     }
 
     /// Stores a value if it is kept.
-    pub(crate) fn store(&self, new: &mut Rewriter<'_>, id: u32) {
+    pub(crate) fn store(&self, at: &mut Cursor<'_, '_>, id: u32) {
         if let Some((variable, _)) = self.variables.get(&id) {
-            new.push(Op::Store, &[*variable, id]);
+            at.push(Op::Store, &[*variable, id]);
         }
     }
 
-    /// Loads a value as `loaded` if it is kept.
-    pub(crate) fn load(&self, new: &mut Rewriter<'_>, id: u32, loaded: u32) {
-        if let Some((variable, ty)) = self.variables.get(&id) {
-            new.push(Op::Load, &[*ty, loaded, *variable]);
+    /// Loads a value if it is kept, and gives what was loaded.
+    pub(crate) fn load(&self, at: &mut Cursor<'_, '_>, id: u32) -> u32 {
+        match self.variables.get(&id) {
+            Some((variable, ty)) => at.emit(Op::Load, *ty, &[*variable]),
+            None => id,
         }
+    }
+
+    /// Loads some of the values that an instruction uses, and stores its result if that is kept. `replaced` are other ids of it,
+    /// and those that take their place.
+    pub(crate) fn change(
+        &self,
+        edit: &mut Editor<'_>,
+        instruction: &Instruction<'_>,
+        loaded: impl Iterator<Item = u32>,
+        mut replaced: BTreeMap<u32, u32>,
+    ) {
+        for id in loaded {
+            replaced.entry(id).or_insert_with(|| self.load(&mut edit.before(instruction), id));
+        }
+        if !replaced.is_empty() {
+            let other = |id: u32| replaced.get(&id).copied().unwrap_or(id);
+            edit.instead_of(instruction).copy_mapped(instruction, other);
+        }
+        instruction.result_id().into_iter().for_each(|id| self.store(&mut edit.after(instruction), id));
     }
 }

@@ -16,10 +16,10 @@
 //! replaces it.
 
 use crate::Fault;
-use crate::passes::opaque_values::{emit, float_one, splat};
+use crate::passes::opaque_values::{float_one, splat};
 use crate::passes::{Pass, Result, pass};
 use crate::table::{INTEL, LLVMPIPE, POCL_CPU, fault};
-use oclave_spirv::{Capability, Definitions, Instruction, Module, Op, Rewriter, Type, TypeTable};
+use oclave_spirv::{Capability, Cursor, Definitions, Editor, Instruction, Module, Op, Type, TypeTable};
 
 fault! {
     /// **Q62. Intel's CPU runtime 2026.2.** Some built-in functions of vectors are wrong.
@@ -83,7 +83,7 @@ const SHUFFLE2: u32 = 183;
 /// where there are none.
 ///
 /// # Errors
-/// As [`Rewriter::finish`].
+/// As [`Editor::finish`].
 pub(crate) fn replace(module: &Module) -> Result<Option<Module>> {
     replace_by(module, |reader, ty, number, arguments| reader.wrong_on_intel(ty, number, arguments))
 }
@@ -91,7 +91,7 @@ pub(crate) fn replace(module: &Module) -> Result<Option<Module>> {
 /// The module with `vstore_half3` for `vstorea_half3`; `None` where there are none.
 ///
 /// # Errors
-/// As [`Rewriter::finish`].
+/// As [`Editor::finish`].
 pub(crate) fn replace_aligned_stores(module: &Module) -> Result<Option<Module>> {
     replace_by(module, |reader, _, number, arguments| reader.aligned_store(number, arguments))
 }
@@ -100,7 +100,7 @@ pub(crate) fn replace_aligned_stores(module: &Module) -> Result<Option<Module>> 
 /// `None` where there are none.
 ///
 /// # Errors
-/// As [`Rewriter::finish`].
+/// As [`Editor::finish`].
 pub(crate) fn replace_long_mad_sat(module: &Module) -> Result<Option<Module>> {
     replace_by(module, |reader, ty, number, arguments| {
         reader.wrong_on_intel(ty, number, arguments).filter(|form| matches!(form, Form::LongMadSat { .. }))
@@ -113,18 +113,13 @@ fn replace_by(module: &Module, find: Find) -> Result<Option<Module>> {
     let definitions = Definitions::new(module);
     let Some(set) = definitions.opencl_std() else { return Ok(None) };
     let reader = Reader { definitions: &definitions, types: TypeTable::new(&definitions), set };
-    let mut new = Rewriter::new(&definitions);
-    let mut any = false;
+    let mut edit = Editor::new(&definitions);
     for instruction in module.instructions() {
-        match reader.read(&instruction, find) {
-            Some(call) => {
-                any = true;
-                call.write(&mut new);
-            }
-            None => new.copy(&instruction),
+        if let Some(call) = reader.read(&instruction, find) {
+            call.write(&mut edit.instead_of(&instruction));
         }
     }
-    if any { Ok(Some(new.finish()?)) } else { Ok(None) }
+    Ok(edit.finish()?)
 }
 
 /// A call that gets other instructions.
@@ -241,44 +236,44 @@ impl Reader<'_, '_> {
 }
 
 impl Call {
-    fn write(&self, new: &mut Rewriter<'_>) {
+    fn write(&self, at: &mut Cursor<'_, '_>) {
         let &Self { set, ty, result, ref form } = self;
         match *form {
             Form::LongMadSat { lanes, factors: [a, b], term } => {
-                let constant = |new: &mut Rewriter<'_>, value: u64| {
-                    let number = new.int_constant(64, value);
-                    lanes.map_or(number, |lanes| splat(new, ty, number, lanes))
+                let constant = |at: &mut Cursor<'_, '_>, value: u64| {
+                    let number = at.int_constant(64, value);
+                    lanes.map_or(number, |lanes| splat(at, ty, number, lanes))
                 };
-                let truth = new.bool_type();
-                let truth = lanes.map_or(truth, |lanes| new.vector_type(truth, lanes));
-                let low = emit(new, Op::IMul, ty, &[a, b]);
-                let high = emit(new, Op::ExtInst, ty, &[set, S_MUL_HI, a, b]);
-                let sum = emit(new, Op::IAdd, ty, &[low, term]);
-                let carries = emit(new, Op::ULessThan, truth, &[sum, low]);
-                let (zero, one) = (constant(new, 0), constant(new, 1));
-                let carry = emit(new, Op::Select, ty, &[carries, one, zero]);
-                let last = constant(new, 63);
-                let sign = emit(new, Op::ShiftRightArithmetic, ty, &[term, last]);
-                let high = emit(new, Op::IAdd, ty, &[high, sign]);
-                let high = emit(new, Op::IAdd, ty, &[high, carry]);
+                let truth = at.bool_type();
+                let truth = lanes.map_or(truth, |lanes| at.vector_type(truth, lanes));
+                let low = at.emit(Op::IMul, ty, &[a, b]);
+                let high = at.emit(Op::ExtInst, ty, &[set, S_MUL_HI, a, b]);
+                let sum = at.emit(Op::IAdd, ty, &[low, term]);
+                let carries = at.emit(Op::ULessThan, truth, &[sum, low]);
+                let (zero, one) = (constant(at, 0), constant(at, 1));
+                let carry = at.emit(Op::Select, ty, &[carries, one, zero]);
+                let last = constant(at, 63);
+                let sign = at.emit(Op::ShiftRightArithmetic, ty, &[term, last]);
+                let high = at.emit(Op::IAdd, ty, &[high, sign]);
+                let high = at.emit(Op::IAdd, ty, &[high, carry]);
                 // The sum fits if its high half repeats its sign.
-                let repeated = emit(new, Op::ShiftRightArithmetic, ty, &[sum, last]);
-                let fits = emit(new, Op::IEqual, truth, &[high, repeated]);
-                let is_negative = emit(new, Op::SLessThan, truth, &[high, zero]);
-                let least = constant(new, i64::MIN.cast_unsigned());
-                let most = constant(new, i64::MAX.cast_unsigned());
-                let bound = emit(new, Op::Select, ty, &[is_negative, least, most]);
-                new.push(Op::Select, &[ty, result, fits, sum, bound]);
+                let repeated = at.emit(Op::ShiftRightArithmetic, ty, &[sum, last]);
+                let fits = at.emit(Op::IEqual, truth, &[high, repeated]);
+                let is_negative = at.emit(Op::SLessThan, truth, &[high, zero]);
+                let least = constant(at, i64::MIN.cast_unsigned());
+                let most = constant(at, i64::MAX.cast_unsigned());
+                let bound = at.emit(Op::Select, ty, &[is_negative, least, most]);
+                at.push(Op::Select, &[ty, result, fits, sum, bound]);
             }
             Form::MadSat { is_signed, lanes, factors: [a, b], term } => {
                 // The sum of a product and a number of 32 bits fits into 64.
-                new.capability(Capability::Int64);
+                at.capability(Capability::Int64);
                 let convert = if is_signed { Op::SConvert } else { Op::UConvert };
-                let (long, truth) = (new.int_type(64), new.bool_type());
-                let (long, truth) = (new.vector_type(long, lanes), new.vector_type(truth, lanes));
-                let [a, b, term] = [a, b, term].map(|value| emit(new, convert, long, &[value]));
-                let product = emit(new, Op::IMul, long, &[a, b]);
-                let mut sum = emit(new, Op::IAdd, long, &[product, term]);
+                let (long, truth) = (at.int_type(64), at.bool_type());
+                let (long, truth) = (at.vector_type(long, lanes), at.vector_type(truth, lanes));
+                let [a, b, term] = [a, b, term].map(|value| at.emit(convert, long, &[value]));
+                let product = at.emit(Op::IMul, long, &[a, b]);
+                let mut sum = at.emit(Op::IAdd, long, &[product, term]);
                 let bounds = match is_signed {
                     true => vec![
                         (Op::SGreaterThan, i64::from(i32::MAX).cast_unsigned()),
@@ -287,49 +282,49 @@ impl Call {
                     false => vec![(Op::UGreaterThan, u64::from(u32::MAX))],
                 };
                 for (compare, bound) in bounds {
-                    let bound = new.int_constant(64, bound);
-                    let bound = splat(new, long, bound, lanes);
-                    let is_outside = emit(new, compare, truth, &[sum, bound]);
-                    sum = emit(new, Op::Select, long, &[is_outside, bound, sum]);
+                    let bound = at.int_constant(64, bound);
+                    let bound = splat(at, long, bound, lanes);
+                    let is_outside = at.emit(compare, truth, &[sum, bound]);
+                    sum = at.emit(Op::Select, long, &[is_outside, bound, sum]);
                 }
-                new.push(convert, &[ty, result, sum]);
+                at.push(convert, &[ty, result, sum]);
             }
             Form::Step { width, lanes, edge, value } => {
-                let truth = new.bool_type();
-                let truth = new.vector_type(truth, lanes);
-                let is_less = emit(new, Op::FOrdLessThan, truth, &[value, edge]);
-                let one = float_one(new, width);
-                let ones = splat(new, ty, one, lanes);
-                let zeros = new.null_constant(ty);
-                new.push(Op::Select, &[ty, result, is_less, zeros, ones]);
+                let truth = at.bool_type();
+                let truth = at.vector_type(truth, lanes);
+                let is_less = at.emit(Op::FOrdLessThan, truth, &[value, edge]);
+                let one = float_one(at, width);
+                let ones = splat(at, ty, one, lanes);
+                let zeros = at.null_constant(ty);
+                at.push(Op::Select, &[ty, result, is_less, zeros, ones]);
             }
             Form::Shuffle { number, width, lanes, from_lanes, ref sources, mask } => {
-                let lane = new.int_type(width);
-                let (from, to) = (new.vector_type(lane, from_lanes), new.vector_type(lane, lanes));
+                let lane = at.int_type(width);
+                let (from, to) = (at.vector_type(lane, from_lanes), at.vector_type(lane, lanes));
                 let mut operands = vec![set, number];
                 for source in sources {
-                    operands.push(emit(new, Op::Bitcast, from, &[*source]));
+                    operands.push(at.emit(Op::Bitcast, from, &[*source]));
                 }
                 operands.push(match width {
                     64 => {
-                        let last = new.int_constant(width, u64::from(from_lanes - 1));
-                        let wide = new.vector_type(lane, lanes);
-                        let last = splat(new, wide, last, lanes);
-                        emit(new, Op::BitwiseAnd, wide, &[mask, last])
+                        let last = at.int_constant(width, u64::from(from_lanes - 1));
+                        let wide = at.vector_type(lane, lanes);
+                        let last = splat(at, wide, last, lanes);
+                        at.emit(Op::BitwiseAnd, wide, &[mask, last])
                     }
                     _ => mask,
                 });
-                let shuffled = emit(new, Op::ExtInst, to, &operands);
-                new.push(Op::Bitcast, &[ty, result, shuffled]);
+                let shuffled = at.emit(Op::ExtInst, to, &operands);
+                at.push(Op::Bitcast, &[ty, result, shuffled]);
             }
             Form::StoreHalf3 { data, offset, offset_type, bits, to, pointer, mode } => {
-                let (four, zero) = (new.int_constant(bits, 4), new.int_constant(bits, 0));
-                let index = emit(new, Op::IMul, offset_type, &[offset, four]);
-                let at = emit(new, Op::InBoundsPtrAccessChain, pointer, &[to, index]);
+                let (four, zero) = (at.int_constant(bits, 4), at.int_constant(bits, 0));
+                let index = at.emit(Op::IMul, offset_type, &[offset, four]);
+                let place = at.emit(Op::InBoundsPtrAccessChain, pointer, &[to, index]);
                 let number = VSTORE_HALFN + u32::from(mode.is_some());
-                let mut words = vec![ty, result, set, number, data, zero, at];
+                let mut words = vec![ty, result, set, number, data, zero, place];
                 words.extend(mode);
-                new.push(Op::ExtInst, &words);
+                at.push(Op::ExtInst, &words);
             }
         }
     }

@@ -6,7 +6,7 @@
 //! there, too. A variable with `device_image_scope` stays; an object of the class template becomes
 //! its bare value. Both get their unique id as linkage name.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use crate::Result;
 use crate::analysis::declared_globals::DeclaredGlobal;
@@ -16,7 +16,7 @@ use oclave_spirv::analysis::references::References;
 use oclave_spirv::analysis::variable_facts::VariableFacts;
 use oclave_spirv::transform::localize::Localizer;
 use oclave_spirv::{
-    Capability, Decoration, FunctionControl, Instruction, LinkageType, Module, Op, Rewriter, StorageClass,
+    Capability, Decoration, Editor, FunctionControl, Instruction, LinkageType, Module, Op, StorageClass,
     Type, TypeTable, Version,
 };
 
@@ -39,147 +39,90 @@ pub(crate) fn rewrite(
     globals: &[DeclaredGlobal],
 ) -> Result<Module> {
     let definitions = references.definitions();
-    let by_variable: BTreeMap<u32, &DeclaredGlobal> = globals.iter().map(|g| (g.variable, g)).collect();
+    let declared: BTreeSet<u32> = globals.iter().map(|g| g.variable).collect();
     let shared: BTreeSet<u32> =
         globals.iter().filter(|g| !g.info.device_image_scope).map(|g| g.variable).collect();
     let localized: BTreeSet<u32> =
         globals.iter().filter(|g| !g.info.device_image_scope || g.in_class).map(|g| g.variable).collect();
     let variables: BTreeSet<u32> = references.module().variables(StorageClass::CrossWorkgroup).collect();
-    let mut rewrite = Rewrite {
-        references,
-        types,
-        by_variable,
-        shared: &shared,
-        localizer: Localizer::new(references, facts, &localized, &shared).map_err(diagnostic)?,
-        users: references.users(&variables),
-        new: Rewriter::new(definitions),
-        in_function: false,
-    };
-    for instruction in definitions.module().instructions() {
-        rewrite.instruction(&instruction)?;
-    }
-    rewrite.decorate(globals);
-    Ok(rewrite.new.finish()?)
-}
-
-struct Rewrite<'a, 'm> {
-    references: &'a References<'m>,
-    types: &'a TypeTable<'m>,
-    by_variable: BTreeMap<u32, &'a DeclaredGlobal>,
-    shared: &'a BTreeSet<u32>,
-    localizer: Localizer<'a, 'm>,
-    /// Everything that uses variables in global memory, itself or through what it calls.
-    users: BTreeSet<u32>,
-    new: Rewriter<'m>,
-    in_function: bool,
-}
-
-impl Rewrite<'_, '_> {
-    fn instruction(&mut self, instruction: &Instruction<'_>) -> Result<()> {
-        self.in_function |= instruction.is(Op::Function);
-        if self.in_function {
-            self.function_instruction(instruction)?;
-        } else if !self.is_dropped(instruction) {
-            self.at_module_scope(instruction);
-        }
-        self.in_function &= !instruction.is(Op::FunctionEnd);
-        Ok(())
-    }
-
-    /// Markers, and names and decorations that the variables and constants lose.
-    fn is_dropped(&self, instruction: &Instruction<'_>) -> bool {
-        match (instruction.op(), instruction.operands()) {
-            (Some(Op::Decorate), operands @ &[id, decoration, ..]) => {
-                let marker = is_user_semantic(operands)
-                    && instruction.string(2).is_some_and(|text| text.starts_with("oclave:"));
-                marker
-                    || self.shared.contains(&id)
-                    || self.localizer.is_derived(id)
-                    || decoration == Decoration::LinkageAttributes as u32
-                        && self.by_variable.contains_key(&id)
-            }
-            (Some(Op::Name), &[id, ..]) => self.localizer.is_derived(id),
-            _ => instruction.result_id().is_some_and(|id| self.localizer.is_derived(id)),
-        }
-    }
-
-    fn at_module_scope(&mut self, instruction: &Instruction<'_>) {
-        if instruction.is(Op::EntryPoint) {
-            return self.entry_point(instruction);
-        }
-        if let Some(global) = instruction.result_id().and_then(|id| self.by_variable.get(&id))
-            && global.info.device_image_scope
-            && global.in_class
-        {
-            let class = StorageClass::CrossWorkgroup;
-            let pointer = self.new.pointer_type(class, global.ty);
-            let mut operands = vec![pointer, global.variable, class as u32];
-            operands.extend(global.initializer);
-            return self.new.replace(instruction, Op::Variable, &operands);
-        }
-        let shared = instruction.result_id().filter(|id| self.shared.contains(id));
-        let (Some(variable), Some(pointer)) = (shared, instruction.result_type()) else {
-            return self.new.copy(instruction);
-        };
-        let class = StorageClass::CrossWorkgroup;
-        let pointer_to_pointer = self.new.pointer_type(class, pointer);
-        let null = self.new.null_constant(pointer);
-        self.new.replace(instruction, Op::Variable, &[pointer_to_pointer, variable, class as u32, null]);
-    }
-
-    /// Copies an entry point. llvm-spirv leaves variables out of its interface that only constants
-    /// of the module use.
-    fn entry_point(&mut self, instruction: &Instruction<'_>) {
-        let (&[_, function, ..], Some(interface)) = (instruction.operands(), instruction.after_string(2))
-        else {
-            return self.new.copy(instruction);
-        };
-        let missing: Vec<u32> = if self.references.module().version() >= Version::V1_4
-            && self.users.contains(&function)
-        {
-            let used = self.references.reachable(function);
-            self.shared.iter().copied().filter(|id| used.contains(id) && !interface.contains(id)).collect()
+    let users = references.users(&variables);
+    let localizer = Localizer::new(references, facts, &localized, &shared).map_err(diagnostic)?;
+    let mut edit = Editor::new(definitions);
+    localizer.localize(&mut edit, |at, [_, variable]| {
+        let ty = definitions.type_of(variable)?;
+        Some(if shared.contains(&variable) {
+            at.emit(Op::Load, ty, &[variable, ALIGNED, types.pointer_bytes()])
         } else {
-            Vec::new()
-        };
-        self.new.replace(instruction, Op::EntryPoint, &[instruction.operands(), &missing].concat());
-    }
-
-    fn function_instruction(&mut self, instruction: &Instruction<'_>) -> Result<()> {
-        let (definitions, pointer_bytes) = (self.references.definitions(), self.types.pointer_bytes());
-        let shared = self.shared;
-        self.localizer.advance(&mut self.new, instruction, |new, variable| {
-            let ty = definitions.type_of(variable)?;
-            let pointer = new.fresh_id();
-            if shared.contains(&variable) {
-                new.push(Op::Load, &[ty, pointer, variable, ALIGNED, pointer_bytes]);
-            } else {
-                // Only the value is left of the object; code sees it through the type that the
-                // object had.
-                new.push(Op::Bitcast, &[ty, pointer, variable]);
-            }
-            Some(pointer)
-        })?;
+            // Only the value is left of the object; code sees it through the type that the object had.
+            at.emit(Op::Bitcast, ty, &[variable])
+        })
+    })?;
+    let constants = localizer.derived().filter_map(|id| definitions.instruction(id));
+    constants.for_each(|constant| edit.remove(&constant));
+    globals.iter().for_each(|global| rewrite_variable(&mut edit, global));
+    for instruction in references.module().instructions() {
         match (instruction.op(), instruction.words) {
-            (Some(Op::Function), &[_, ty, id, control, function_type]) if self.users.contains(&id) => {
+            (Some(Op::Decorate), &[_, id, ..])
+                if is_marker(&instruction)
+                    || shared.contains(&id)
+                    || instruction.operand(1) == Some(Decoration::LinkageAttributes as u32)
+                        && declared.contains(&id) =>
+            {
+                edit.remove(&instruction);
+            }
+            (Some(Op::EntryPoint), &[_, _, function, ..]) if users.contains(&function) => {
+                complete_interface(&mut edit, &instruction, &references.reachable(function), &shared);
+            }
+            (Some(Op::Function), &[_, ty, id, control, function_type]) if users.contains(&id) => {
                 let operands = [ty, id, control & !MISLEADING.bits(), function_type];
-                self.new.replace(instruction, Op::Function, &operands);
+                edit.replace(&instruction, Op::Function, &operands);
             }
-            _ => self.localizer.copy(&mut self.new, instruction),
+            _ => {}
         }
-        Ok(())
     }
+    if !globals.is_empty() {
+        edit.capability(Capability::Linkage);
+    }
+    for global in globals {
+        edit.decorate_linkage(global.variable, &global.info.id, LinkageType::Export);
+        if !global.info.device_image_scope {
+            edit.decorate(global.variable, Decoration::Alignment, &[types.pointer_bytes()]);
+        }
+    }
+    Ok(edit.finish()?.unwrap_or_else(|| references.module().clone()))
+}
 
-    fn decorate(&mut self, globals: &[DeclaredGlobal]) {
-        if !globals.is_empty() {
-            self.new.capability(Capability::Linkage);
-        }
-        for global in globals {
-            self.new.decorate_linkage(global.variable, &global.info.id, LinkageType::Export);
-            if !global.info.device_image_scope {
-                self.new.decorate(global.variable, Decoration::Alignment, &[self.types.pointer_bytes()]);
-            }
-        }
+fn is_marker(decoration: &Instruction<'_>) -> bool {
+    is_user_semantic(decoration.operands())
+        && decoration.string(2).is_some_and(|text| text.starts_with("oclave:"))
+}
+
+/// Makes a pointer of a shared variable, and a bare value of an object.
+fn rewrite_variable(edit: &mut Editor<'_>, global: &DeclaredGlobal) {
+    let Some(variable) = edit.definitions().instruction(global.variable) else { return };
+    let class = StorageClass::CrossWorkgroup;
+    let (pointee, initial) = match variable.result_type() {
+        Some(pointer) if !global.info.device_image_scope => (pointer, Some(edit.null_constant(pointer))),
+        Some(_) if global.in_class => (global.ty, global.initializer),
+        _ => return,
+    };
+    let mut operands = vec![edit.pointer_type(class, pointee), global.variable, class as u32];
+    operands.extend(initial);
+    edit.replace(&variable, Op::Variable, &operands);
+}
+
+/// Adds shared variables to the interface of an entry point. llvm-spirv leaves those out that only constants of the module use.
+fn complete_interface(
+    edit: &mut Editor<'_>,
+    entry: &Instruction<'_>,
+    used: &BTreeSet<u32>,
+    shared: &BTreeSet<u32>,
+) {
+    let Some(interface) = entry.after_string(2) else { return };
+    let missing: Vec<u32> =
+        shared.iter().copied().filter(|id| used.contains(id) && !interface.contains(id)).collect();
+    if edit.definitions().module().version() >= Version::V1_4 && !missing.is_empty() {
+        edit.replace(entry, Op::EntryPoint, &[entry.operands(), &missing].concat());
     }
 }
 

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{ImageError, Result, Side};
 use oclave_spirv::analysis::references::kernel_entry;
-use oclave_spirv::{Decoration, Definitions, FunctionControl, Instruction, Module, Op, Rewriter, Role};
+use oclave_spirv::{Decoration, Definitions, Editor, FunctionControl, Instruction, Module, Op, Role};
 
 /// The guards of `if_device.hpp`.
 const GUARDS: [(&str, Side); 2] = [("__oclave_on_device", Side::Device), ("__oclave_on_host", Side::Host)];
@@ -25,43 +25,30 @@ pub(crate) fn has_sides(module: &Module) -> bool {
 ///
 /// # Errors
 /// [`ImageError::Unsupported`] where a function of the other side is used other than by a call; as
-/// [`Rewriter::finish`].
+/// [`Editor::finish`].
 pub(crate) fn keep_side(module: &Module, side: Side) -> Result<Module> {
     let definitions = Definitions::new(module);
-    let sides = Sides::new(module, side);
+    let sides = Sides::new(&definitions, side);
     sides.check_uses(&definitions)?;
-    let mut new = Rewriter::new(&definitions);
-    let answers: BTreeMap<u32, u32> = sides
-        .answers
-        .iter()
-        .map(|(call, (ty, yes))| {
-            (*call, new.intern(if *yes { Op::ConstantTrue } else { Op::ConstantFalse }, &[*ty]))
-        })
-        .collect();
-    let mut goes = false;
-    for instruction in module.instructions() {
-        if instruction.is(Op::Function) {
-            goes = instruction.result_id().is_some_and(|id| sides.gone.contains(&id));
-        }
-        if goes || sides.is_gone(&instruction) {
-            continue;
-        }
-        let asks =
-            instruction.result_id().filter(|id| instruction.is(Op::Function) && sides.asking.contains(id));
-        match (asks, instruction.words) {
-            (Some(_), &[_, ty, id, control, function_type]) => {
-                let control = control & !FunctionControl::DONT_INLINE.bits();
-                new.replace(&instruction, Op::Function, &[ty, id, control, function_type]);
-            }
-            (_, &[_, group, ref targets @ ..]) if instruction.is(Op::GroupDecorate) => {
-                let staying = targets.iter().copied().filter(|id| !sides.gone.contains(id));
-                let operands: Vec<u32> = std::iter::once(group).chain(staying).collect();
-                new.replace(&instruction, Op::GroupDecorate, &operands);
-            }
-            _ => new.copy_mapped(&instruction, |id| answers.get(&id).copied().unwrap_or(id)),
+    let mut edit = Editor::new(&definitions);
+    sides.functions.iter().for_each(|function| edit.remove_function(*function));
+    for id in &sides.gone {
+        match definitions.instruction(*id) {
+            Some(call) if call.is(Op::FunctionCall) => edit.remove(&call),
+            _ => edit.remove_annotations(*id),
         }
     }
-    Ok(new.finish()?)
+    for (call, (ty, yes)) in &sides.answers {
+        let answer = edit.intern(if *yes { Op::ConstantTrue } else { Op::ConstantFalse }, &[*ty]);
+        edit.replace_uses(*call, answer);
+    }
+    for function in sides.asking.iter().filter_map(|id| definitions.instruction(*id)) {
+        if let &[_, ty, id, control, function_type] = function.words {
+            let control = control & !FunctionControl::DONT_INLINE.bits();
+            edit.replace(&function, Op::Function, &[ty, id, control, function_type]);
+        }
+    }
+    Ok(edit.finish()?.unwrap_or_else(|| module.clone()))
 }
 
 /// The guards that a module imports: function → the side that it asks for.
@@ -92,23 +79,20 @@ struct Sides {
 }
 
 impl Sides {
-    fn new(module: &Module, kept: Side) -> Self {
+    fn new(definitions: &Definitions<'_>, kept: Side) -> Self {
+        let module = definitions.module();
         let guards = guards(module);
         let kernels: BTreeSet<u32> =
             module.instructions().filter_map(|i| kernel_entry(&i)).map(|entry| entry.function).collect();
         let mut sides = Self::default();
-        let mut function = 0;
         for instruction in module.instructions() {
-            if instruction.is(Op::Function) {
-                function = instruction.result_id().unwrap_or_default();
-            }
             let Some(asked) = call(&instruction).and_then(|callee| guards.get(&callee)) else { continue };
-            sides.answers.extend(
-                instruction
-                    .result_id()
-                    .zip(instruction.result_type())
-                    .map(|(id, ty)| (id, (ty, *asked == kept))),
-            );
+            let (Some(id), Some(ty), Some(function)) =
+                (instruction.result_id(), instruction.result_type(), definitions.function_of(&instruction))
+            else {
+                continue;
+            };
+            sides.answers.insert(id, (ty, *asked == kept));
             if *asked == kept {
                 sides.asking.insert(function);
             } else if !kernels.contains(&function) {
@@ -116,32 +100,23 @@ impl Sides {
             }
         }
         // A function of both sides, should a compiler make one, stays with its answers.
-        let both: Vec<u32> = sides.asking.intersection(&sides.functions).copied().collect();
-        both.iter().for_each(|function| {
-            sides.functions.remove(function);
-        });
+        sides.functions.retain(|function| !sides.asking.contains(function));
         sides.functions.extend(guards.keys());
-        sides.find_gone(module);
+        for instruction in module.instructions() {
+            let Some(id) = instruction.result_id() else { continue };
+            let goes = sides.is_in_gone_function(definitions, &instruction);
+            if goes {
+                sides.answers.remove(&id);
+            }
+            if goes || call(&instruction).is_some_and(|callee| sides.functions.contains(&callee)) {
+                sides.gone.insert(id);
+            }
+        }
         sides
     }
 
-    fn find_gone(&mut self, module: &Module) {
-        let mut goes = false;
-        for instruction in module.instructions() {
-            if instruction.is(Op::Function) {
-                goes = instruction.result_id().is_some_and(|id| self.functions.contains(&id));
-            }
-            let Some(id) = instruction.result_id() else {
-                goes &= !instruction.is(Op::FunctionEnd);
-                continue;
-            };
-            if goes {
-                self.answers.remove(&id);
-            }
-            if goes || call(&instruction).is_some_and(|callee| self.functions.contains(&callee)) {
-                self.gone.insert(id);
-            }
-        }
+    fn is_in_gone_function(&self, definitions: &Definitions<'_>, instruction: &Instruction<'_>) -> bool {
+        definitions.function_of(instruction).is_some_and(|function| self.functions.contains(&function))
     }
 
     /// Whether an instruction outside of the functions that go goes with them.
@@ -158,32 +133,28 @@ impl Sides {
     /// Checks that what stays needs nothing of what goes.
     fn check_uses(&self, definitions: &Definitions<'_>) -> Result<()> {
         let module = definitions.module();
-        let mut goes = false;
-        for instruction in module.instructions() {
-            if instruction.is(Op::Function) {
-                goes = instruction.result_id().is_some_and(|id| self.functions.contains(&id));
-            }
-            if !goes && !self.is_gone(&instruction) && !instruction.is(Op::GroupDecorate) {
-                let mut used = None;
-                instruction.visit_ids(definitions, |index, role| {
-                    let id = instruction.word(index).unwrap_or_default();
-                    if matches!(role, Role::Result | Role::MaybeId) || self.answers.contains_key(&id) {
-                        return;
-                    }
-                    if self.gone.contains(&id) {
-                        used = Some(id);
-                    }
-                });
-                if let Some(id) = used {
-                    let names: BTreeMap<u32, String> = module.names().collect();
-                    let name = names.get(&id).map_or("?", String::as_str);
-                    return Err(ImageError::Unsupported(format!(
-                        "`{name}`, a body of if_device or if_host, is used other than by a call; compile the program \
-                         for each side on its own (without `single_pass`)"
-                    )));
+        let goes = |i: &Instruction<'_>| {
+            self.is_gone(i) || i.is(Op::GroupDecorate) || self.is_in_gone_function(definitions, i)
+        };
+        for instruction in module.instructions().filter(|i| !goes(i)) {
+            let mut used = None;
+            instruction.visit_ids(definitions, |index, role| {
+                let id = instruction.word(index).unwrap_or_default();
+                if matches!(role, Role::Result | Role::MaybeId) || self.answers.contains_key(&id) {
+                    return;
                 }
+                if self.gone.contains(&id) {
+                    used = Some(id);
+                }
+            });
+            if let Some(id) = used {
+                let names: BTreeMap<u32, String> = module.names().collect();
+                let name = names.get(&id).map_or("?", String::as_str);
+                return Err(ImageError::Unsupported(format!(
+                    "`{name}`, a body of if_device or if_host, is used other than by a call; compile the program \
+                         for each side on its own (without `single_pass`)"
+                )));
             }
-            goes &= !instruction.is(Op::FunctionEnd);
         }
         Ok(())
     }

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::Result;
-use oclave_spirv::{Decoration, Definitions, Module, Op, Rewriter};
+use oclave_spirv::{Decoration, Definitions, Editor, Instruction, Module, Op};
 
 /// The function of `device_global.hpp` between a variable and its value.
 const PASSTHROUGH: &str = "__oclave_device_global";
@@ -14,7 +14,7 @@ const PASSTHROUGH: &str = "__oclave_device_global";
 /// Removes the function and its calls; the module is unchanged where there are none.
 ///
 /// # Errors
-/// As [`Rewriter::finish`].
+/// As [`Editor::finish`].
 pub(crate) fn remove_calls(module: &Module) -> Result<Option<Module>> {
     let functions: BTreeSet<u32> = module
         .instructions()
@@ -29,50 +29,37 @@ pub(crate) fn remove_calls(module: &Module) -> Result<Option<Module>> {
     if functions.is_empty() {
         return Ok(None);
     }
-    let is_call = |operands: &[u32]| operands.first().is_some_and(|function| functions.contains(function));
     let definitions = Definitions::new(module);
-    let mut arguments = BTreeMap::new();
-    let mut casts = BTreeSet::new();
-    for instruction in module.instructions().filter(|i| i.is(Op::FunctionCall) && is_call(i.operands())) {
-        let Some((result, argument)) = instruction.result_id().zip(instruction.operand(1)) else { continue };
-        if definitions.type_of(argument) == instruction.result_type() {
-            arguments.insert(result, argument);
-        } else {
-            casts.insert(result);
-        }
+    let mut edit = Editor::new(&definitions);
+    for function in &functions {
+        edit.remove_function(*function);
+        edit.remove_annotations(*function);
     }
-    // An argument may be such a call; a malformed module may have a circle of them.
-    let argument = |mut id: u32| {
-        for _ in 0..=arguments.len() {
-            match arguments.get(&id) {
-                Some(next) => id = *next,
-                None => break,
-            }
-        }
-        id
+    let is_call = |i: &Instruction<'_>| {
+        i.is(Op::FunctionCall) && i.operand(0).is_some_and(|function| functions.contains(&function))
     };
-    let mut new = Rewriter::new(&definitions);
-    let mut in_declaration = false;
-    for instruction in module.instructions() {
-        let of_function = match instruction.op() {
-            Some(Op::Name | Op::Decorate) => instruction
-                .operand(0)
-                .is_some_and(|id| functions.contains(&id) || arguments.contains_key(&id)),
-            Some(Op::FunctionCall) => instruction.result_id().is_some_and(|id| arguments.contains_key(&id)),
-            Some(Op::Function) => {
-                in_declaration = instruction.result_id().is_some_and(|id| functions.contains(&id));
-                in_declaration
-            }
-            _ => false,
+    let calls: Vec<Instruction<'_>> = module.instructions().filter(is_call).collect();
+    let argument_of = |call: &Instruction<'_>| {
+        let argument = call.operand(1)?;
+        (definitions.type_of(argument) == call.result_type()).then_some((call.result_id()?, argument))
+    };
+    let arguments: BTreeMap<u32, u32> = calls.iter().filter_map(argument_of).collect();
+    // An argument may be such a call; a malformed module may have a circle of them.
+    let argument = |id: u32| {
+        let next = |id: &u32| arguments.get(id).copied();
+        std::iter::successors(Some(id), next).take(arguments.len() + 1).last().unwrap_or(id)
+    };
+    for call in &calls {
+        let (Some(result), Some(ty), Some(from)) = (call.result_id(), call.result_type(), call.operand(1))
+        else {
+            continue;
         };
-        match (instruction.result_id(), instruction.result_type(), instruction.operand(1)) {
-            (Some(result), Some(ty), Some(from)) if casts.contains(&result) => {
-                new.push(Op::Bitcast, &[ty, result, argument(from)]);
-            }
-            _ if of_function || in_declaration => {}
-            _ => new.copy_mapped(&instruction, argument),
+        if arguments.contains_key(&result) {
+            edit.remove(call);
+            edit.replace_uses(result, argument(result));
+        } else {
+            edit.replace(call, Op::Bitcast, &[ty, result, argument(from)]);
         }
-        in_declaration &= !instruction.is(Op::FunctionEnd);
     }
-    Ok(Some(new.finish()?))
+    Ok(edit.finish()?)
 }

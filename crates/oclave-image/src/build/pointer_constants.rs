@@ -12,41 +12,39 @@
 use std::collections::BTreeSet;
 
 use crate::Result;
-use oclave_spirv::{Definitions, Instruction, Module, Op, Rewriter, StorageClass, Type, TypeTable};
+use oclave_spirv::{Definitions, Editor, Instruction, Module, Op, StorageClass, Type, TypeTable};
 
 /// Gives the chains the cast that they lack, and makes casts of null `OpConstantNull`. `None` where
 /// there are none.
 ///
 /// # Errors
-/// As [`Rewriter::finish`].
+/// As [`Editor::finish`].
 pub(crate) fn plain_constants(module: &Module) -> Result<Option<Module>> {
     let definitions = Definitions::new(module);
     let types = TypeTable::new(&definitions);
     let nulls = casts_of_null(module);
-    let cast_of = |instruction: &Instruction<'_>| missing_cast(&definitions, &types, instruction);
-    if nulls.is_empty() && !module.instructions().any(|instruction| cast_of(&instruction).is_some()) {
-        return Ok(None);
-    }
-    let mut new = Rewriter::new(&definitions);
-    for instruction in module.instructions() {
-        let typed = instruction.result_type().zip(instruction.result_id());
-        match (typed, cast_of(&instruction)) {
-            (Some((ty, result)), _) if nulls.contains(&result) => new.push(Op::ConstantNull, &[ty, result]),
-            (Some((ty, _)), Some(Cast::OfBase(base))) => {
-                let cast = new.fresh_id();
-                new.push(Op::SpecConstantOp, &[ty, cast, Op::Bitcast as u32, base]);
-                new.copy_mapped(&instruction, |id| if id == base { cast } else { id });
+    let mut edit = Editor::new(&definitions);
+    for constant in module.instructions().filter(|i| i.is(Op::SpecConstantOp)) {
+        let Some((ty, result)) = constant.result_type().zip(constant.result_id()) else { continue };
+        if nulls.contains(&result) {
+            edit.replace(&constant, Op::ConstantNull, &[ty, result]);
+            continue;
+        }
+        let Some(missing) = missing_cast(&definitions, &types, &constant) else { continue };
+        let mut at = edit.instead_of(&constant);
+        match missing {
+            Cast::OfBase(base) => {
+                let cast = at.emit(Op::SpecConstantOp, ty, &[Op::Bitcast as u32, base]);
+                at.copy_mapped(&constant, |id| if id == base { cast } else { id });
             }
-            (Some((ty, result)), Some(Cast::OfResult(class, part))) => {
-                let chain = new.fresh_id();
-                let pointer = new.pointer_type(class, part);
-                new.push(Op::SpecConstantOp, &[&[pointer, chain], instruction.operands()].concat());
-                new.push(Op::SpecConstantOp, &[ty, result, Op::Bitcast as u32, chain]);
+            Cast::OfResult(class, part) => {
+                let pointer = at.pointer_type(class, part);
+                let chain = at.emit(Op::SpecConstantOp, pointer, constant.operands());
+                at.push(Op::SpecConstantOp, &[ty, result, Op::Bitcast as u32, chain]);
             }
-            _ => new.copy(&instruction),
         }
     }
-    Ok(Some(new.finish()?))
+    Ok(edit.finish()?)
 }
 
 /// The constants that cast a null pointer, also by way of others.
@@ -79,12 +77,9 @@ enum Cast {
 fn missing_cast(
     definitions: &Definitions<'_>,
     types: &TypeTable<'_>,
-    instruction: &Instruction<'_>,
+    constant: &Instruction<'_>,
 ) -> Option<Cast> {
-    let &[op, base, ref indices @ ..] = instruction.operands() else { return None };
-    if !instruction.is(Op::SpecConstantOp) {
-        return None;
-    }
+    let &[op, base, ref indices @ ..] = constant.operands() else { return None };
     let parts = match Op::from_u32(op)? {
         Op::PtrAccessChain | Op::InBoundsPtrAccessChain => indices.get(1..)?,
         Op::AccessChain | Op::InBoundsAccessChain => indices,
@@ -94,7 +89,7 @@ fn missing_cast(
         Some(Type::Pointer { class, pointee }) => Some((class, pointee)),
         _ => None,
     };
-    let (class, result) = pointer(instruction.result_type()?)?;
+    let (class, result) = pointer(constant.result_type()?)?;
     let (_, mut part) = pointer(definitions.type_of(base)?)?;
     for &index in parts {
         part = match types.ty(part)? {

@@ -11,7 +11,7 @@ use crate::error::diagnostic;
 use oclave_spirv::analysis::references::References;
 use oclave_spirv::analysis::variable_facts::VariableFacts;
 use oclave_spirv::transform::localize::Localizer;
-use oclave_spirv::{Decoration, Definitions, Instruction, Module, Op, Rewriter, StorageClass};
+use oclave_spirv::{Decoration, Definitions, Editor, Instruction, Module, Op, StorageClass};
 
 /// The module with such variables inside of functions; `None` where there are none. They have their
 /// initial values whenever the function starts.
@@ -29,30 +29,20 @@ pub(crate) fn localize(module: &Module) -> Result<Option<Module>> {
     let definitions = Definitions::new(module);
     let references = References::new(&definitions);
     let facts = VariableFacts::new(&definitions);
-    let mut localizer = Localizer::new(&references, &facts, &variables, &variables).map_err(diagnostic)?;
-    let mut new = Rewriter::new(&definitions);
-    let mut in_function = false;
-    for instruction in module.instructions() {
-        in_function |= instruction.is(Op::Function);
-        if in_function {
-            localizer.advance(&mut new, &instruction, |new, variable| {
-                let old = definitions.instruction(variable)?;
-                let own = new.fresh_id();
-                new.push(Op::Variable, &[&[old.result_type()?, own], old.operands()].concat());
-                if let Some(bytes) = alignment(module, variable) {
-                    new.decorate(own, Decoration::Alignment, &[bytes]);
-                }
-                Some(own)
-            })?;
-            localizer.copy(&mut new, &instruction);
-            continue;
+    let localizer = Localizer::new(&references, &facts, &variables, &variables).map_err(diagnostic)?;
+    let mut edit = Editor::new(&definitions);
+    localizer.localize(&mut edit, |at, [function, variable]| {
+        let old = definitions.instruction(variable)?;
+        let pointee = definitions.instruction(old.result_type()?)?.operand(1)?;
+        let own = at.variable(function, pointee, old.operand(1));
+        if let Some(bytes) = alignment(module, variable) {
+            at.decorate(own, Decoration::Alignment, &[bytes]);
         }
-        let goes = |id: u32| variables.contains(&id) || localizer.is_derived(id);
-        if !instruction.result_id().is_some_and(goes) {
-            new.copy_unless_gone(&instruction, goes);
-        }
-    }
-    Ok(Some(new.finish()?))
+        Some(own)
+    })?;
+    let gone = variables.iter().copied().chain(localizer.derived());
+    gone.filter_map(|id| definitions.instruction(id)).for_each(|constant| edit.remove(&constant));
+    Ok(edit.finish()?)
 }
 
 /// The private variables outside of functions that have an initial value.

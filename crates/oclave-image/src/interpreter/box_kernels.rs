@@ -4,7 +4,7 @@ use super::emit::{Body, builtin_variable};
 use super::own_tasks::{ALL, ByteBox, copy_of, fill_of, items};
 use crate::Result;
 use oclave_spirv::{
-    AddressingModel, BuiltIn, Capability, Definitions, ExecutionModel, MemoryModel, Module, Op, Rewriter,
+    AddressingModel, BuiltIn, Capability, Definitions, Editor, ExecutionModel, MemoryModel, Module, Op,
     Section, Version, string_words,
 };
 
@@ -61,11 +61,11 @@ impl BoxLaunch {
 /// chooses one.
 ///
 /// # Errors
-/// As [`Rewriter::finish`].
+/// As [`Editor::finish`].
 pub fn box_kernels() -> Result<Module> {
-    let module = Module::from_words(vec![oclave_spirv::MAGIC_NUMBER, Version::V1_0.word(), 0, 1, 0])?;
-    let definitions = Definitions::new(&module);
-    let mut new = Rewriter::new(&definitions);
+    let empty = Module::empty(Version::V1_0);
+    let definitions = Definitions::new(&empty);
+    let mut new = Editor::new(&definitions);
     for capability in [
         Capability::Kernel,
         Capability::Addresses,
@@ -92,7 +92,7 @@ pub fn box_kernels() -> Result<Module> {
         entry.push(item);
         new.push_in(Section::EntryPoints, Op::EntryPoint, &entry);
     }
-    Ok(new.finish()?)
+    Ok(new.finish()?.unwrap_or(empty))
 }
 
 #[cfg(test)]

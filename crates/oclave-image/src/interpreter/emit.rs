@@ -1,6 +1,6 @@
 //! Writing the body of a function: instructions, blocks, loops.
 
-use oclave_spirv::{Code, Decoration, Definitions, Op, Rewriter, Section, StorageClass};
+use oclave_spirv::{Code, Declarations, Decoration, Definitions, Op, Section, StorageClass};
 
 /// What an `OpLoad` or `OpStore` is told of alignment, before the bytes.
 const ALIGNED: u32 = 2;
@@ -8,7 +8,7 @@ const ALIGNED: u32 = 2;
 /// A function that is being written. Its types and constants go to the module as they are asked
 /// for.
 pub(super) struct Body<'a, 'm> {
-    pub(super) new: &'a mut Rewriter<'m>,
+    pub(super) new: &'a mut Declarations<'m>,
     code: Code,
     /// The block that is being written.
     block: u32,
@@ -68,7 +68,7 @@ impl Loop {
 impl<'a, 'm> Body<'a, 'm> {
     /// A function with parameters of these types; gives their ids. The first block is open.
     pub(super) fn new(
-        new: &'a mut Rewriter<'m>,
+        new: &'a mut Declarations<'m>,
         function: u32,
         parameters: &[u32],
         variables: &[u32],
@@ -77,7 +77,7 @@ impl<'a, 'm> Body<'a, 'm> {
         let ty = new.function_type(void, parameters);
         let mut code = Code::new();
         code.push(Op::Function, &[void, function, 0, ty]);
-        let define = |op: Op, types: &[u32], rest: &[u32], new: &mut Rewriter<'m>, code: &mut Code| {
+        let define = |op: Op, types: &[u32], rest: &[u32], new: &mut Declarations<'m>, code: &mut Code| {
             let mut ids = Vec::new();
             for ty in types {
                 let id = new.fresh_id();
@@ -285,7 +285,7 @@ impl<'a, 'm> Body<'a, 'm> {
 }
 
 /// A new built-in variable, a vector of three numbers of 64 bits.
-pub(super) fn builtin_variable(new: &mut Rewriter<'_>, builtin: oclave_spirv::BuiltIn) -> u32 {
+pub(super) fn builtin_variable(new: &mut Declarations<'_>, builtin: oclave_spirv::BuiltIn) -> u32 {
     let ulong = new.int_type(64);
     let vector = new.vector_type(ulong, 3);
     let pointer = new.pointer_type(StorageClass::Input, vector);

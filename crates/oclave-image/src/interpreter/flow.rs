@@ -563,7 +563,7 @@ impl Writer<'_, '_> {
     }
 
     /// The types of the variables of the walk: the next task, and what is spent.
-    pub(super) fn walk_variables(new: &mut oclave_spirv::Rewriter<'_>) -> [u32; 2] {
+    pub(super) fn walk_variables(new: &mut oclave_spirv::Declarations<'_>) -> [u32; 2] {
         let ulong = new.int_type(64);
         [new.pointer_type(StorageClass::Function, ulong); 2]
     }

@@ -6,8 +6,8 @@
 use super::emit::{Body, builtin_variable};
 use crate::{Result, Scalar};
 use oclave_spirv::{
-    AddressingModel, BuiltIn, Capability, Decoration, Definitions, ExecutionModel, MemoryModel, Module, Op,
-    Rewriter, Section, StorageClass, Version, string_words,
+    AddressingModel, BuiltIn, Capability, Declarations, Decoration, Definitions, Editor, ExecutionModel,
+    MemoryModel, Module, Op, Section, StorageClass, Version, string_words,
 };
 
 /// How a reduction or a scan combines elements.
@@ -88,15 +88,15 @@ impl FoldKernel {
 /// Those for a group need memory for [`FOLD_GROUP`] elements. Scans have the same parameters.
 ///
 /// # Errors
-/// As [`Rewriter::finish`].
+/// As [`Editor::finish`].
 pub fn fold_kernels(op: Fold, scalar: Scalar) -> Result<Option<Module>> {
     let is_float = matches!(scalar, Scalar::F16 | Scalar::F32 | Scalar::F64);
     if is_float && matches!(op, Fold::And | Fold::Or | Fold::Xor) {
         return Ok(None);
     }
-    let module = Module::from_words(vec![oclave_spirv::MAGIC_NUMBER, Version::V1_0.word(), 0, 1, 0])?;
-    let definitions = Definitions::new(&module);
-    let mut new = Rewriter::new(&definitions);
+    let empty = Module::empty(Version::V1_0);
+    let definitions = Definitions::new(&empty);
+    let mut new = Editor::new(&definitions);
     let of_scalar = match scalar {
         Scalar::I8 | Scalar::U8 => Some(Capability::Int8),
         Scalar::I16 | Scalar::U16 => Some(Capability::Int16),
@@ -151,7 +151,7 @@ pub fn fold_kernels(op: Fold, scalar: Scalar) -> Result<Option<Module>> {
         entry.push(item);
         new.push_in(Section::EntryPoints, Op::EntryPoint, &entry);
     }
-    Ok(Some(new.finish()?))
+    Ok(new.finish()?)
 }
 
 /// The bits of a number of ones and zeroes.
@@ -192,7 +192,7 @@ fn identity(op: Fold, scalar: Scalar) -> u64 {
     }
 }
 
-fn constant(new: &mut Rewriter<'_>, ty: u32, scalar: Scalar, bits: u64) -> u32 {
+fn constant(new: &mut Declarations<'_>, ty: u32, scalar: Scalar, bits: u64) -> u32 {
     let id = new.fresh_id();
     let low = match scalar {
         // Narrow integers are extended by their sign, which a type without one takes for zero.

@@ -10,108 +10,70 @@ use std::collections::BTreeMap;
 use super::builtins::{Component, Needs};
 use super::survey::{BuiltinVariable, Survey};
 use crate::{ImageError, Result};
-use oclave_spirv::{Decoration, Instruction, LinkageType, Op, Rewriter, Role, StorageClass, Type, TypeTable};
+use oclave_spirv::{Cursor, Editor, Instruction, LinkageType, Op, Role, StorageClass, Type, TypeTable};
 
-/// Copies a module without its entry points, its functions rewritten.
-pub(super) fn rewrite<'m>(new: &mut Rewriter<'m>, types: &TypeTable<'m>, survey: &Survey<'m>) -> Result<()> {
-    let module = new.definitions().module();
-    let mut rewriting = Rewriting { new, types, survey, function: None };
-    for instruction in module.instructions() {
-        rewriting.instruction(&instruction)?;
+/// Removes the entry points of a module, and rewrites its functions.
+pub(super) fn rewrite<'m>(edit: &mut Editor<'m>, types: &TypeTable<'m>, survey: &Survey<'m>) -> Result<()> {
+    let module = edit.definitions().module();
+    for instruction in module.instructions().take_while(|i| !i.is(Op::Function)) {
+        let is_export = match instruction.linkage() {
+            Some((id, _, LinkageType::Export)) => survey.functions.contains_key(&id),
+            _ => false,
+        };
+        let is_built_in = instruction.result_id().is_some_and(|id| survey.variables.contains_key(&id));
+        let is_entry =
+            matches!(instruction.op(), Some(Op::EntryPoint | Op::ExecutionMode | Op::ExecutionModeId));
+        if is_export || is_built_in || is_entry {
+            edit.remove(&instruction);
+        }
     }
-    Ok(())
+    let mut rewriting = Rewriting { edit, types, survey };
+    let mut functions = module.instructions().filter(|i| i.is(Op::Function));
+    functions.try_for_each(|function| rewriting.function(&function))
 }
 
 struct Rewriting<'a, 'm> {
-    new: &'a mut Rewriter<'m>,
+    edit: &'a mut Editor<'m>,
     types: &'a TypeTable<'m>,
     survey: &'a Survey<'m>,
-    function: Option<Function>,
 }
 
 /// The function that is being written.
 struct Function {
-    needs: Needs,
     parameters: BTreeMap<Component, u32>,
-    /// Built-in variable → the variable of the function that stands for it.
-    copies: BTreeMap<u32, u32>,
-    place: Place,
-}
-
-#[derive(PartialEq)]
-enum Place {
-    BeforeBlocks,
-    /// At the variables of the first block.
-    Variables,
-    Body,
-}
-
-impl Function {
-    fn parameter(&self, component: Component) -> u32 {
-        self.parameters.get(&component).copied().unwrap_or(0)
-    }
+    /// What takes the place of results that are parameters, and of built-in variables.
+    stands: BTreeMap<u32, u32>,
 }
 
 impl Rewriting<'_, '_> {
-    fn instruction(&mut self, instruction: &Instruction<'_>) -> Result<()> {
-        if instruction.is(Op::Function) {
-            return self.begin(instruction);
-        }
-        let Some(function) = self.function.take() else {
-            self.module_scope(instruction);
-            return Ok(());
-        };
-        let mut function = function;
-        if instruction.is(Op::Label) && function.place == Place::BeforeBlocks {
-            self.first_block(&mut function, instruction);
-        } else {
-            let variables = matches!(instruction.op(), Some(Op::Variable | Op::Line | Op::NoLine));
-            if function.place == Place::Variables && !variables {
-                function.place = Place::Body;
-                self.fill_copies(&function);
-            }
-            self.body(&function, instruction);
-        }
-        if !instruction.is(Op::FunctionEnd) {
-            self.function = Some(function);
-        }
-        Ok(())
-    }
-
-    fn module_scope(&mut self, instruction: &Instruction<'_>) {
-        match (instruction.op(), instruction.operands()) {
-            (Some(Op::EntryPoint | Op::ExecutionMode | Op::ExecutionModeId), _) => {}
-            (Some(Op::Decorate), &[id, ref rest @ ..])
-                if self.is_export_of_function(id, rest, instruction) => {}
-            (Some(Op::Variable), _) if instruction.result_id().is_some_and(|id| is_gone(self.survey, id)) => {
-            }
-            _ => {
-                let survey = self.survey;
-                self.new.copy_unless_gone(instruction, |id| is_gone(survey, id));
-            }
-        }
-    }
-
-    fn is_export_of_function(&self, id: u32, rest: &[u32], instruction: &Instruction<'_>) -> bool {
-        rest.first() == Some(&(Decoration::LinkageAttributes as u32))
-            && instruction.after_string(2).and_then(|kind| kind.first())
-                == Some(&(LinkageType::Export as u32))
-            && self.survey.functions.contains_key(&id)
-    }
-
-    fn begin(&mut self, instruction: &Instruction<'_>) -> Result<()> {
+    fn function(&mut self, instruction: &Instruction<'_>) -> Result<()> {
         let &[_, returns, id, control, ty] = instruction.words else {
             return Err(bad(instruction, "a function without a type"));
         };
         let facts = self.survey.functions.get(&id).ok_or_else(|| bad(instruction, "an unknown function"))?;
-        let needs = facts.needs;
-        let parameters = needs.iter().map(|component| (component, self.new.fresh_id())).collect();
-        let copies = facts.indexed.iter().map(|variable| (*variable, self.new.fresh_id())).collect();
-        let ty = self.function_type(instruction, ty, needs)?;
+        let ty = self.function_type(instruction, ty, facts.needs)?;
         // Inline stays. Pure and Const were said of functions that read built-ins. Some drivers fail on functions
         // that are not inlined (Q58).
-        self.new.replace(instruction, Op::Function, &[returns, id, control & 1, ty]);
-        self.function = Some(Function { needs, parameters, copies, place: Place::BeforeBlocks });
+        self.edit.replace(instruction, Op::Function, &[returns, id, control & 1, ty]);
+        let definitions = self.edit.definitions();
+        let Some(label) = definitions.body(id).find(|i| i.is(Op::Label)) else { return Ok(()) };
+        let ulong = self.edit.int_type(64);
+        let parameters = facts
+            .needs
+            .iter()
+            .map(|component| (component, self.edit.before(&label).emit(Op::FunctionParameter, ulong, &[])));
+        let mut function = Function { parameters: parameters.collect(), stands: BTreeMap::new() };
+        for variable in &facts.indexed {
+            let Some(of) = self.survey.variables.get(variable) else { continue };
+            let copy = self.edit.variable(id, of.pointee, None);
+            let mut at = self.edit.at_entry(id);
+            let value = at.fresh_id();
+            function.rebuild(&mut at, of, value);
+            at.push(Op::Store, &[copy, value]);
+            function.stands.insert(*variable, copy);
+        }
+        definitions.body(id).for_each(|instruction| self.read(&mut function, &instruction));
+        definitions.body(id).for_each(|instruction| self.rewrite_use(&function, &instruction));
         Ok(())
     }
 
@@ -122,86 +84,54 @@ impl Rewriting<'_, '_> {
         let Some(Type::Function { returns, parameters }) = self.types.ty(ty) else {
             return Err(bad(instruction, "a function whose type is none"));
         };
-        let ulong = self.new.int_type(64);
+        let ulong = self.edit.int_type(64);
         let mut all = parameters.to_vec();
         all.extend(needs.iter().map(|_| ulong));
-        Ok(self.new.function_type(returns, &all))
+        Ok(self.edit.function_type(returns, &all))
     }
 
-    /// The new parameters, the label, and the variables that stand for built-ins that are indexed.
-    fn first_block(&mut self, function: &mut Function, label: &Instruction<'_>) {
-        let ulong = self.new.int_type(64);
-        for component in function.needs.iter() {
-            self.new.push(Op::FunctionParameter, &[ulong, function.parameter(component)]);
-        }
-        self.new.copy(label);
-        for (variable, copy) in &function.copies {
-            let Some(pointee) = self.survey.variables.get(variable).map(|v| v.pointee) else { continue };
-            let pointer = self.new.pointer_type(StorageClass::Function, pointee);
-            self.new.push(Op::Variable, &[pointer, *copy, StorageClass::Function as u32]);
-        }
-        function.place = Place::Variables;
-    }
-
-    fn fill_copies(&mut self, function: &Function) {
-        for (variable, copy) in &function.copies {
-            let Some(variable) = self.survey.variables.get(variable) else { continue };
-            let value = self.new.fresh_id();
-            self.rebuild(function, variable, value);
-            self.new.push(Op::Store, &[*copy, value]);
-        }
-    }
-
-    /// Defines `result` as the built-in's whole value.
-    fn rebuild(&mut self, function: &Function, variable: &BuiltinVariable, result: u32) {
-        let Some(builtin) = variable.builtin else { return };
-        let parameters: Vec<u32> =
-            builtin.components().map(|component| function.parameter(component)).collect();
-        match (is_scalar(variable), parameters.as_slice()) {
-            (true, &[only]) if variable.width == 64 => {
-                self.new.push(Op::CopyObject, &[variable.component, result, only]);
+    /// A load of a built-in, or an extraction of its component.
+    fn read(&mut self, function: &mut Function, instruction: &Instruction<'_>) {
+        let survey = self.survey;
+        let Some(result) = instruction.result_id() else { return };
+        let load = survey.loads.get(&result);
+        let extracted = survey.extracts.get(&result);
+        let read = load.map(|load| load.variable).or(extracted.map(|(_, variable)| *variable));
+        let Some(variable) = read.and_then(|variable| survey.variables.get(&variable)) else { return };
+        let component = match (extracted, variable.builtin) {
+            (Some((component, _)), _) => Some(*component),
+            (None, Some(builtin)) if is_scalar(variable) => builtin.components().next(),
+            _ => None,
+        };
+        let parameter = component.and_then(|component| function.parameters.get(&component).copied());
+        match parameter {
+            Some(parameter) if variable.width == 64 => {
+                self.edit.remove(instruction);
+                self.edit.replace_uses(result, parameter);
+                function.stands.insert(result, parameter);
             }
-            (true, &[only]) => self.new.push(Op::UConvert, &[variable.component, result, only]),
-            _ => {
-                let mut operands = vec![variable.pointee, result];
-                for parameter in parameters {
-                    operands.push(self.narrowed(variable, parameter));
-                }
-                self.new.push(Op::CompositeConstruct, &operands);
+            Some(parameter) => {
+                self.edit.replace(instruction, Op::UConvert, &[variable.component, result, parameter]);
             }
+            None if load.is_some_and(|load| load.whole) => {
+                function.rebuild(&mut self.edit.instead_of(instruction), variable, result);
+            }
+            None => self.edit.remove(instruction),
         }
     }
 
-    /// A parameter in the width of the built-in's components.
-    fn narrowed(&mut self, variable: &BuiltinVariable, parameter: u32) -> u32 {
-        if variable.width == 64 {
-            return parameter;
-        }
-        let narrow = self.new.fresh_id();
-        self.new.push(Op::UConvert, &[variable.component, narrow, parameter]);
-        narrow
-    }
-
-    fn body(&mut self, function: &Function, instruction: &Instruction<'_>) {
-        let result = instruction.result_id().unwrap_or(0);
-        let variable_of = |id: &u32| self.survey.variables.get(id).copied();
-        if let Some(load) = self.survey.loads.get(&result) {
-            if !is_gone(self.survey, result)
-                && let Some(variable) = variable_of(&load.variable)
-            {
-                self.rebuild(function, &variable, result);
-            }
-        } else if let Some((component, variable)) = self.survey.extracts.get(&result) {
-            if let Some(variable) = variable_of(variable).filter(|variable| variable.width != 64) {
-                let parameter = function.parameter(*component);
-                self.new.push(Op::UConvert, &[variable.component, result, parameter]);
-            }
-        } else if self.survey.chains.contains(&result) {
+    /// An instruction that needs more than other operands.
+    fn rewrite_use(&mut self, function: &Function, instruction: &Instruction<'_>) {
+        let survey = self.survey;
+        let called = instruction.operand(0).filter(|_| instruction.is(Op::FunctionCall));
+        if instruction.result_id().is_some_and(|id| survey.chains.contains(&id)) {
             self.chain(function, instruction);
-        } else if let Some(component) = self.component_at(instruction) {
-            self.select(function, instruction, component);
-        } else {
-            self.other(function, instruction);
+        } else if let Some(variable) = self.component_at(instruction) {
+            self.select(function, instruction, variable);
+        } else if let Some(callee) = called.and_then(|callee| survey.functions.get(&callee)) {
+            let mut words = self.mapped(function, instruction);
+            words.extend(callee.needs.iter().filter_map(|component| function.parameters.get(&component)));
+            self.edit.replace(instruction, Op::FunctionCall, &words);
         }
     }
 
@@ -224,15 +154,16 @@ impl Rewriting<'_, '_> {
             Some(Type::Int { width }) => width,
             _ => 64,
         };
-        let bool = self.new.bool_type();
-        let mut value = self.new.int_constant(variable.width, builtin.beyond());
+        let mut at = self.edit.instead_of(instruction);
+        let bool = at.bool_type();
+        let mut value = at.int_constant(variable.width, builtin.beyond());
         for component in builtin.components() {
-            let axis = self.new.int_constant(index_bits, component.axis.into());
-            let [is_axis, next] = [(); 2].map(|()| self.new.fresh_id());
-            let next = if component.axis == 2 { result } else { next };
-            let parameter = self.narrowed(&variable, function.parameter(component));
-            self.new.push(Op::IEqual, &[bool, is_axis, index, axis]);
-            self.new.push(Op::Select, &[ty, next, is_axis, parameter, value]);
+            let Some(&parameter) = function.parameters.get(&component) else { continue };
+            let axis = at.int_constant(index_bits, component.axis.into());
+            let parameter = narrowed(&mut at, &variable, parameter);
+            let is_axis = at.emit(Op::IEqual, bool, &[index, axis]);
+            let next = if component.axis == 2 { result } else { at.fresh_id() };
+            at.push(Op::Select, &[ty, next, is_axis, parameter, value]);
             value = next;
         }
     }
@@ -243,19 +174,8 @@ impl Rewriting<'_, '_> {
         if let (Some(op), Some(ty)) = (instruction.op(), words.first_mut())
             && let Some(Type::Pointer { pointee, .. }) = self.types.ty(*ty)
         {
-            *ty = self.new.pointer_type(StorageClass::Function, pointee);
-            self.new.push(op, &words);
-        }
-    }
-
-    fn other(&mut self, function: &Function, instruction: &Instruction<'_>) {
-        let mut words = self.mapped(function, instruction);
-        let callee = instruction.operand(0).filter(|_| instruction.is(Op::FunctionCall));
-        let needs = callee.and_then(|callee| self.survey.functions.get(&callee)).map(|facts| facts.needs);
-        words.extend(needs.into_iter().flat_map(Needs::iter).map(|component| function.parameter(component)));
-        match instruction.op() {
-            Some(op) => self.new.replace(instruction, op, &words),
-            None => self.new.copy(instruction),
+            *ty = self.edit.pointer_type(StorageClass::Function, pointee);
+            self.edit.replace(instruction, op, &words);
         }
     }
 
@@ -266,30 +186,31 @@ impl Rewriting<'_, '_> {
             if role == Role::Id
                 && let Some(word) = words.get_mut(index)
             {
-                *word = self.substitute(function, *word);
+                *word = function.stands.get(word).copied().unwrap_or(*word);
             }
         });
         words.split_off(1.min(words.len()))
     }
+}
 
-    fn substitute(&self, function: &Function, id: u32) -> u32 {
-        if let Some(copy) = function.copies.get(&id) {
-            return *copy;
+impl Function {
+    /// Defines `result` as the built-in's whole value.
+    fn rebuild(&self, at: &mut Cursor<'_, '_>, variable: &BuiltinVariable, result: u32) {
+        let Some(builtin) = variable.builtin else { return };
+        let mut operands = vec![variable.pointee, result];
+        for component in builtin.components() {
+            let parameter = self.parameters.get(&component);
+            operands.extend(parameter.map(|parameter| narrowed(at, variable, *parameter)));
         }
-        let component = if let Some((component, _)) = self.survey.extracts.get(&id) {
-            Some(*component)
-        } else {
-            self.survey
-                .loads
-                .get(&id)
-                .and_then(|load| self.survey.variables.get(&load.variable))
-                .filter(|variable| is_scalar(variable))
-                .and_then(|variable| variable.builtin?.components().next())
-        };
-        match component.filter(|_| is_gone(self.survey, id)) {
-            Some(component) => function.parameter(component),
-            None => id,
-        }
+        at.push(Op::CompositeConstruct, &operands);
+    }
+}
+
+/// A parameter in the width of the built-in's components.
+fn narrowed(at: &mut Cursor<'_, '_>, variable: &BuiltinVariable, parameter: u32) -> u32 {
+    match variable.width {
+        64 => parameter,
+        _ => at.emit(Op::UConvert, variable.component, &[parameter]),
     }
 }
 
@@ -299,15 +220,4 @@ fn is_scalar(variable: &BuiltinVariable) -> bool {
 
 fn bad(instruction: &Instruction<'_>, what: &str) -> ImageError {
     ImageError::Spirv { word: instruction.at, what: what.to_owned() }
-}
-
-/// Whether nothing defines an id any more.
-fn is_gone(survey: &Survey<'_>, id: u32) -> bool {
-    if let Some(load) = survey.loads.get(&id) {
-        let Some(variable) = survey.variables.get(&load.variable) else { return false };
-        return if is_scalar(variable) { variable.width == 64 } else { !load.whole };
-    }
-    let is_wide = |variable: &u32| survey.variables.get(variable).is_some_and(|v| v.width == 64);
-    survey.variables.contains_key(&id)
-        || survey.extracts.get(&id).is_some_and(|(_, variable)| is_wide(variable))
 }

@@ -9,7 +9,7 @@ use oclave_spirv::check;
 use oclave_spirv::transform::dce::{self, Root};
 use oclave_spirv::transform::specialize::specialize;
 use oclave_spirv::transform::strip;
-use oclave_spirv::{Decoration, Definitions, Module, Op, Rewriter, string_words};
+use oclave_spirv::{Decoration, Definitions, Editor, Module, Op, string_words};
 
 /// Some kernels of an image.
 #[derive(Debug, Clone, Copy)]
@@ -75,33 +75,30 @@ fn module_of(number: usize, part: &JoinPart<'_>, globals: &BTreeSet<String>) -> 
     let specs: Vec<(u32, &[u8])> = part.specs.iter().filter(|(id, _)| used.contains(id)).copied().collect();
     let module = if specs.is_empty() { module } else { specialize(&module, &specs)? };
     let definitions = Definitions::new(&module);
-    let mut new = Rewriter::new(&definitions);
-    for instruction in module.instructions() {
+    let mut edit = Editor::new(&definitions);
+    for instruction in module.instructions().take_while(|i| !i.is(Op::Function)) {
         let constant = match instruction.op() {
             Some(Op::SpecConstantTrue) => Op::ConstantTrue,
             Some(Op::SpecConstantFalse) => Op::ConstantFalse,
             Some(Op::SpecConstant) => Op::Constant,
             Some(Op::SpecConstantComposite) => Op::ConstantComposite,
             Some(Op::EntryPoint) => {
-                let (Some(name), Some(&[model, function])) =
-                    (instruction.string(2), instruction.operands().first_chunk())
-                else {
-                    continue;
-                };
-                let interface = instruction.after_string(2).unwrap_or_default();
-                let name = string_words(&joined_name(number, &name));
-                let operands: Vec<u32> =
-                    [model, function].into_iter().chain(name).chain(interface.iter().copied()).collect();
-                new.replace(&instruction, Op::EntryPoint, &operands);
+                if let (Some(name), Some(head), Some(interface)) =
+                    (instruction.string(2), instruction.operands().get(..2), instruction.after_string(2))
+                {
+                    let name = string_words(&joined_name(number, &name));
+                    edit.replace(&instruction, Op::EntryPoint, &[head, &name, interface].concat());
+                }
                 continue;
             }
-            Some(Op::Decorate) if instruction.operand(1) == Some(Decoration::SpecId as u32) => continue,
-            _ => {
-                new.copy(&instruction);
+            Some(Op::Decorate) if instruction.operand(1) == Some(Decoration::SpecId as u32) => {
+                edit.remove(&instruction);
                 continue;
             }
+            _ => continue,
         };
-        new.replace(&instruction, constant, instruction.words.get(1..).unwrap_or_default());
+        edit.replace(&instruction, constant, instruction.words.get(1..).unwrap_or_default());
     }
-    Ok(new.finish()?)
+    let joined = edit.finish()?;
+    Ok(joined.unwrap_or(module))
 }

@@ -21,7 +21,7 @@ use super::layout::{Field, InterpreterUnit, TaskRecord};
 use super::levels::{ARGUMENT_WORDS, ARGUMENTS_AT, COPY_ALIGN};
 use super::modes::FloatModes;
 use oclave_spirv::{
-    BuiltIn, ExecutionMode, ExecutionModel, Op, Rewriter, Section, StorageClass, Version, string_words,
+    BuiltIn, Declarations, ExecutionMode, ExecutionModel, Op, Section, StorageClass, Version, string_words,
 };
 
 const SCOPE_WORKGROUP: u64 = 2;
@@ -91,7 +91,7 @@ pub(super) enum Mode {
 ///
 /// Both kernels share the variables: of two for one built-in, Intel's compiler does not find the
 /// second.
-pub(super) fn inputs(new: &mut Rewriter<'_>) -> [u32; 4] {
+pub(super) fn inputs(new: &mut Declarations<'_>) -> [u32; 4] {
     let builtins =
         [BuiltIn::WorkgroupId, BuiltIn::NumWorkgroups, BuiltIn::LocalInvocationId, BuiltIn::WorkgroupSize];
     builtins.map(|builtin| builtin_variable(new, builtin))
@@ -99,7 +99,7 @@ pub(super) fn inputs(new: &mut Rewriter<'_>) -> [u32; 4] {
 
 /// Adds a kernel to the module. Gives the calls that are to run abreast with the one before them.
 pub(super) fn add(
-    new: &mut Rewriter<'_>,
+    new: &mut Declarations<'_>,
     (name, mode): (&str, Mode),
     inputs: [u32; 4],
     cases: &[Case],

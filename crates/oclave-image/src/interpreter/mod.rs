@@ -79,7 +79,7 @@ use crate::{DeviceTarget, ImageError, Result};
 use oclave_spirv::transform::dce::{self, Root};
 use oclave_spirv::transform::inline;
 use oclave_spirv::{
-    AddressingModel, Capability, Definitions, ExecutionMode, Instruction, Module, Op, Rewriter, TypeTable,
+    AddressingModel, Capability, Definitions, Editor, ExecutionMode, Instruction, Module, Op, TypeTable,
 };
 
 /// Kernels of more steps are not written several times.
@@ -175,21 +175,17 @@ fn without_debug_information(module: &Module) -> Result<Module> {
     let before = module.instructions().take_while(|i| !i.is(Op::Function));
     let sets: BTreeSet<u32> =
         before.filter(Instruction::imports_description).filter_map(|i| i.result_id()).collect();
-    let of_sets = module.instructions().filter(|i| i.is(Op::ExtInst));
-    let gone: BTreeSet<u32> = of_sets
-        .filter(|i| i.operand(0).is_some_and(|set| sets.contains(&set)))
-        .filter_map(|i| i.result_id())
-        .chain(sets.iter().copied())
-        .collect();
     let definitions = Definitions::new(module);
-    let mut new = Rewriter::new(&definitions);
+    let mut edit = Editor::new(&definitions);
     for instruction in module.instructions() {
-        let line = matches!(instruction.op(), Some(Op::Line | Op::NoLine));
-        if !line && !instruction.result_id().is_some_and(|id| gone.contains(&id)) {
-            new.copy_unless_gone(&instruction, |id| gone.contains(&id));
+        let is_of_set =
+            instruction.is(Op::ExtInst) && instruction.operand(0).is_some_and(|set| sets.contains(&set));
+        let is_line = matches!(instruction.op(), Some(Op::Line | Op::NoLine));
+        if is_line || is_of_set || instruction.imports_description() {
+            edit.remove(&instruction);
         }
     }
-    Ok(new.finish()?)
+    Ok(edit.finish()?.unwrap_or_else(|| module.clone()))
 }
 
 /// The most private memory of a kernel. Where all kernels are one, drivers may keep the variables of
@@ -297,7 +293,7 @@ fn write(
     }
     layout.own_tasks = cases.len() as u32;
 
-    let mut new = Rewriter::new(&definitions);
+    let mut new = Editor::new(&definitions);
     functions::rewrite(&mut new, &types, &survey)?;
     for (case, kernel) in own_tasks::add(&mut new) {
         cases.push(case);
@@ -319,5 +315,6 @@ fn write(
     for kernel in [(INTERPRETER_SEQ, Mode::Seq), (INTERPRETER_WI, wi)].into_iter().chain(flow) {
         abreast.extend(kernels::add(&mut new, kernel, inputs, &cases, &modes, says_uniform));
     }
-    Ok((InterpreterModule { module: new.finish()?, layout }, abreast))
+    let module = new.finish()?.unwrap_or_else(|| module.clone());
+    Ok((InterpreterModule { module, layout }, abreast))
 }

@@ -9,7 +9,7 @@ use super::layout::{
     Block, InterpreterArgument, InterpreterArgumentKind, InterpreterCost, InterpreterKernel,
     InterpreterLayout, InterpreterUnit,
 };
-use oclave_spirv::{Capability, Op, Rewriter, StorageClass};
+use oclave_spirv::{Capability, Declarations, Op, StorageClass};
 
 /// Rounds of a generator of random numbers for each item of [`InterpreterLayout::churn`].
 const CHURN_STEPS: u64 = 32;
@@ -160,7 +160,7 @@ fn block(words: &[u64]) -> Vec<u8> {
 }
 
 /// Writes the functions of the tasks.
-pub(super) fn add(new: &mut Rewriter<'_>) -> Vec<(Case, InterpreterKernel)> {
+pub(super) fn add(new: &mut Declarations<'_>) -> Vec<(Case, InterpreterKernel)> {
     for capability in [Capability::Int8, Capability::Int16, Capability::Int64] {
         new.capability(capability);
     }
@@ -170,7 +170,7 @@ pub(super) fn add(new: &mut Rewriter<'_>) -> Vec<(Case, InterpreterKernel)> {
 /// Element type, type of pointers to it, bytes of an element.
 type Types = (u32, u32, u32);
 
-fn one(new: &mut Rewriter<'_>, kind: Kind) -> (Case, InterpreterKernel) {
+fn one(new: &mut Declarations<'_>, kind: Kind) -> (Case, InterpreterKernel) {
     let function = new.fresh_id();
     let types = kind.types(new);
     let mut block = Block::default();
@@ -233,7 +233,7 @@ fn one(new: &mut Rewriter<'_>, kind: Kind) -> (Case, InterpreterKernel) {
 }
 
 impl Kind {
-    pub(super) fn types(self, new: &mut Rewriter<'_>) -> Types {
+    pub(super) fn types(self, new: &mut Declarations<'_>) -> Types {
         let width = match self {
             Self::Copy(width) | Self::Fill(width) => width,
             Self::Churn => 4,
@@ -248,7 +248,7 @@ impl Kind {
     }
 
     /// The types of its parameters: pointers, pitches or how many steps, the element of a fill.
-    pub(super) fn parameters(self, new: &mut Rewriter<'_>, (element, pointer, _): Types) -> Vec<u32> {
+    pub(super) fn parameters(self, new: &mut Declarations<'_>, (element, pointer, _): Types) -> Vec<u32> {
         let ulong = new.int_type(64);
         match self {
             Self::Copy(_) => vec![pointer, pointer, ulong, ulong, ulong, ulong],

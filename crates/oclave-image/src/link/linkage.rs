@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use crate::{ImageError, Result};
 use oclave_spirv::analysis::variable_facts::VariableFacts;
-use oclave_spirv::{Decoration, Definitions, Instruction, LinkageType, Module, Op, Rewriter, StorageClass};
+use oclave_spirv::{Definitions, Editor, LinkageType, Module, Op, StorageClass, string_words};
 
 /// Names that the translators of drivers take for LLVM's intrinsics: `spirv.llvm_fshl_i32` for
 /// `llvm.fshl.i32`. llvm-spirv gives them to its helper functions.
@@ -19,29 +19,29 @@ const INTRINSIC_PREFIX: &str = "spirv.";
 /// build.
 ///
 /// # Errors
-/// As [`Rewriter::finish`].
+/// As [`Editor::finish`].
 pub(crate) fn remove_exports(module: &Module, keep: impl Fn(&str) -> bool) -> Result<Module> {
     let definitions = Definitions::new(module);
-    let is_removed = |instruction: &Instruction<'_>| {
-        instruction.is(Op::Decorate)
-            && instruction.operand(1) == Some(Decoration::LinkageAttributes as u32)
-            && instruction.after_string(2).and_then(|rest| rest.first())
-                == Some(&(LinkageType::Export as u32))
-            && !instruction.string(2).is_some_and(|name| keep(&name))
-    };
     let before_code = || module.instructions().take_while(|i| !i.is(Op::Function));
-    let removed: BTreeSet<u32> = before_code().filter(is_removed).filter_map(|i| i.operand(0)).collect();
-    let mut new = Rewriter::new(&definitions);
-    for instruction in module.instructions() {
-        let name = instruction.string(1).filter(|_| instruction.is(Op::Name));
-        let helper = name.as_deref().and_then(|name| name.strip_prefix(INTRINSIC_PREFIX));
-        match (instruction.operand(0), helper) {
-            (Some(id), Some(rest)) if removed.contains(&id) => new.name(id, &format!("spirv_{rest}")),
-            _ if is_removed(&instruction) => {}
-            _ => new.copy(&instruction),
+    let mut edit = Editor::new(&definitions);
+    let mut removed = BTreeSet::new();
+    for linkage in before_code() {
+        if let Some((id, name, LinkageType::Export)) = linkage.linkage()
+            && !keep(&name)
+        {
+            edit.remove(&linkage);
+            removed.insert(id);
         }
     }
-    Ok(new.finish()?)
+    for instruction in before_code().filter(|i| i.is(Op::Name)) {
+        let Some(id) = instruction.operand(0).filter(|id| removed.contains(id)) else { continue };
+        let name = instruction.string(1).unwrap_or_default();
+        if let Some(rest) = name.strip_prefix(INTRINSIC_PREFIX) {
+            let new = string_words(&format!("spirv_{rest}"));
+            edit.replace(&instruction, Op::Name, &[&[id], new.as_slice()].concat());
+        }
+    }
+    Ok(edit.finish()?.unwrap_or_else(|| module.clone()))
 }
 
 /// Checks that no variable is imported, built-in ones excepted.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use crate::build::device_globals::{ALIGNED, is_pointer_variable};
 use crate::{DeviceGlobalInfo, ImageError, Result};
 use oclave_spirv::{
-    Capability, Code, Decoration, Definitions, ExecutionModel, LinkageType, Module, Op, Rewriter, Section,
+    Capability, Code, Decoration, Definitions, Editor, ExecutionModel, LinkageType, Module, Op, Section,
     StorageClass, TypeTable, Version, string_words,
 };
 
@@ -29,15 +29,13 @@ pub fn add_global_access_kernel(module: &Module, globals: &[DeviceGlobalInfo]) -
     let definitions = Definitions::new(module);
     let types = TypeTable::new(&definitions);
     let exported = exported_variables(module);
-    let mut new = Rewriter::new(&definitions);
-    module.instructions().for_each(|instruction| new.copy(&instruction));
-
-    let void = new.void_type();
-    let ulong = new.int_type(64);
-    let address = new.int_type(types.pointer_bytes().saturating_mul(8));
-    let table_type = new.pointer_type(StorageClass::CrossWorkgroup, ulong);
-    let function_type = new.function_type(void, &[table_type]);
-    let [function, table, label] = [(); 3].map(|()| new.fresh_id());
+    let mut edit = Editor::new(&definitions);
+    let void = edit.void_type();
+    let ulong = edit.int_type(64);
+    let address = edit.int_type(types.pointer_bytes().saturating_mul(8));
+    let table_type = edit.pointer_type(StorageClass::CrossWorkgroup, ulong);
+    let function_type = edit.function_type(void, &[table_type]);
+    let [function, table, label] = [(); 3].map(|()| edit.fresh_id());
 
     let mut code = Code::new();
     code.push(Op::Function, &[void, function, 0, function_type]);
@@ -49,8 +47,8 @@ pub fn add_global_access_kernel(module: &Module, globals: &[DeviceGlobalInfo]) -
         let variable = *exported.get(&global.id).ok_or_else(|| missing("the module has no such variable"))?;
         let pointer = definitions.type_of(variable).ok_or_else(|| missing("its variable has no type"))?;
         interface.push(variable);
-        let index = new.int_constant(64, index);
-        let [entry, wide, narrow, value] = [(); 4].map(|()| new.fresh_id());
+        let index = edit.int_constant(64, index);
+        let [entry, wide, narrow, value] = [(); 4].map(|()| edit.fresh_id());
         code.push(Op::InBoundsPtrAccessChain, &[table_type, entry, table, index]);
         if global.device_image_scope {
             code.push(Op::ConvertPtrToU, &[address, narrow, variable]);
@@ -73,7 +71,7 @@ pub fn add_global_access_kernel(module: &Module, globals: &[DeviceGlobalInfo]) -
     }
     code.push(Op::Return, &[]);
     code.push(Op::FunctionEnd, &[]);
-    new.add_function(code);
+    edit.add_function(code);
 
     let mut entry_point = vec![ExecutionModel::Kernel as u32, function];
     entry_point.extend(string_words(GLOBAL_ACCESS_KERNEL));
@@ -82,9 +80,9 @@ pub fn add_global_access_kernel(module: &Module, globals: &[DeviceGlobalInfo]) -
         interface.dedup();
         entry_point.extend(interface);
     }
-    new.push_in(Section::EntryPoints, Op::EntryPoint, &entry_point);
-    new.capability(Capability::Int64);
-    Ok(new.finish()?)
+    edit.push_in(Section::EntryPoints, Op::EntryPoint, &entry_point);
+    edit.capability(Capability::Int64);
+    Ok(edit.finish()?.unwrap_or_else(|| module.clone()))
 }
 
 /// Linkage name → module-scope variable.

@@ -8,7 +8,7 @@
 use crate::lowering::global_access::exported_variables;
 use crate::typed_properties::{host_access_number, init_mode_number};
 use crate::{DeviceGlobalInfo, Result};
-use oclave_spirv::{Definitions, Module, Op, Rewriter, Section, string_words};
+use oclave_spirv::{Declarations, Definitions, Editor, Module, Op, Section, string_words};
 
 /// A capability with its extension.
 type Feature = (u32, &'static str);
@@ -31,39 +31,38 @@ const OLD_DECORATIONS: [(u32, u32); 3] =
 /// Decorates the variables of `globals`, which the module exports under their unique ids.
 ///
 /// # Errors
-/// As [`Rewriter::finish`].
+/// As [`Editor::finish`].
 pub(crate) fn decorate(module: &Module, globals: &[&DeviceGlobalInfo]) -> Result<Module> {
     let exported = exported_variables(module);
     let definitions = Definitions::new(module);
-    let mut new = Rewriter::new(&definitions);
-    module.instructions().for_each(|instruction| new.copy(&instruction));
+    let mut edit = Editor::new(&definitions);
     let mut features = Vec::new();
     for global in globals {
         let Some(&variable) = exported.get(&global.id) else { continue };
         let mut operands = vec![variable, HOST_ACCESS_INTEL, host_access_number(global.host_access)];
         operands.extend(string_words(&global.id));
-        new.push_in(Section::Annotations, Op::Decorate, &operands);
+        edit.push_in(Section::Annotations, Op::Decorate, &operands);
         features.push(HOST_ACCESS);
         for (decoration, value) in [
             (INIT_MODE_INTEL, global.init_mode.map(init_mode_number)),
             (IMPLEMENT_IN_REGISTER_MAP_INTEL, global.implement_in_csr.map(u32::from)),
         ] {
             if let Some(value) = value {
-                new.push_in(Section::Annotations, Op::Decorate, &[variable, decoration, value]);
+                edit.push_in(Section::Annotations, Op::Decorate, &[variable, decoration, value]);
                 features.push(FPGA);
             }
         }
     }
     features.sort_unstable();
     features.dedup();
-    features.into_iter().for_each(|feature| add(&mut new, feature));
-    Ok(new.finish()?)
+    features.into_iter().for_each(|feature| add(&mut edit, feature));
+    Ok(edit.finish()?.unwrap_or_else(|| module.clone()))
 }
 
 /// Gives devices that take only the old extension its numbers; `None` where nothing changes.
 ///
 /// # Errors
-/// As [`Rewriter::finish`].
+/// As [`Editor::finish`].
 pub(crate) fn for_device(module: &Module, takes: impl Fn(u32) -> bool) -> Result<Option<Module>> {
     let replaced: Vec<Feature> = [HOST_ACCESS, FPGA].into_iter().filter(|(c, _)| !takes(*c)).collect();
     let is_capability = |i: &oclave_spirv::Instruction<'_>| {
@@ -73,7 +72,7 @@ pub(crate) fn for_device(module: &Module, takes: impl Fn(u32) -> bool) -> Result
         return Ok(None);
     }
     let definitions = Definitions::new(module);
-    let mut new = Rewriter::new(&definitions);
+    let mut edit = Editor::new(&definitions);
     for instruction in module.instructions() {
         let is_extension = instruction.is(Op::Extension)
             && replaced.iter().any(|(_, extension)| instruction.string_is(0, extension));
@@ -83,16 +82,16 @@ pub(crate) fn for_device(module: &Module, takes: impl Fn(u32) -> bool) -> Result
             replaced.contains(if fpga { &FPGA } else { &HOST_ACCESS }).then_some(old)
         });
         if let (Some(old), [target, _, rest @ ..]) = (old, instruction.operands()) {
-            new.replace(&instruction, Op::Decorate, &[&[*target, old], rest].concat());
-        } else if !is_extension && !is_capability(&instruction) {
-            new.copy(&instruction);
+            edit.replace(&instruction, Op::Decorate, &[&[*target, old], rest].concat());
+        } else if is_extension || is_capability(&instruction) {
+            edit.remove(&instruction);
         }
     }
-    add(&mut new, OLD);
-    Ok(Some(new.finish()?))
+    add(&mut edit, OLD);
+    Ok(edit.finish()?)
 }
 
-fn add(new: &mut Rewriter<'_>, (capability, extension): Feature) {
+fn add(new: &mut Declarations<'_>, (capability, extension): Feature) {
     new.push_in(Section::Capabilities, Op::Capability, &[capability]);
     new.extension(extension);
 }

@@ -12,7 +12,8 @@ use oclave_spirv::analysis::references::References;
 use oclave_spirv::analysis::variable_facts::VariableFacts;
 use oclave_spirv::transform::localize::Localizer;
 use oclave_spirv::{
-    Capability, Definitions, Instruction, Module, Op, Rewriter, StorageClass, Type, TypeTable,
+    Capability, Cursor, Declarations, Definitions, Editor, Instruction, Module, Op, StorageClass, Type,
+    TypeTable,
 };
 
 /// What [`lower_globals_to_hidden_argument`] makes.
@@ -50,25 +51,38 @@ pub fn lower_globals_to_hidden_argument(
     let variables: BTreeSet<u32> = slots.keys().copied().collect();
     let users = references.users(&variables);
     check_function_pointers(&references, &users)?;
-    let mut lowering = Lowering {
-        definitions: &definitions,
-        types: &types,
-        localizer: Localizer::new(&references, &VariableFacts::new(&definitions), &variables, &variables)
-            .map_err(diagnostic)?,
-        new: Rewriter::new(&definitions),
-        slots: &slots,
-        users: &users,
-        table: None,
-        in_function: false,
-    };
-    for instruction in module.instructions() {
-        lowering.instruction(&instruction)?;
+    let localizer = Localizer::new(&references, &VariableFacts::new(&definitions), &variables, &variables)
+        .map_err(diagnostic)?;
+    let mut edit = Editor::new(&definitions);
+    let gone = variables.iter().copied().chain(localizer.derived());
+    gone.filter_map(|id| definitions.instruction(id)).for_each(|constant| edit.remove(&constant));
+    for function in users.iter().filter_map(|id| definitions.instruction(*id)) {
+        let &[_, returns, id, control, ty] = function.words else { continue };
+        let (ty, table) = (with_table(&mut edit, &types, ty)?, edit.fresh_id());
+        edit.replace(&function, Op::Function, &[returns, id, control, ty]);
+        // After the other parameters.
+        if let Some(block) = definitions.body(id).find(|i| i.is(Op::Label)) {
+            let table_type = table_type(&mut edit);
+            edit.before(&block).push(Op::FunctionParameter, &[table_type, table]);
+            edit.name(table, "__oclave_device_globals");
+        }
+        let local = localizer.values(&mut edit, id, |at, variable| {
+            Some(slots.get(&variable)?.load(at, table, definitions.type_of(variable)?))
+        })?;
+        let calls_user = |i: &Instruction<'_>| {
+            i.is(Op::FunctionCall) && i.operand(0).is_some_and(|called| users.contains(&called))
+        };
+        for instruction in definitions.body(id) {
+            let mut words = localizer.mapped(&instruction, &local);
+            words.extend(calls_user(&instruction).then_some(table));
+            edit.replace_words(&instruction, &words);
+        }
     }
-    lowering.new.capability(Capability::Int64);
+    edit.capability(Capability::Int64);
     let kernels = references.entry_points().iter().filter(|entry| users.contains(&entry.function));
     Ok(HiddenArgument {
         kernels: kernels.map(|entry| entry.name.clone()).collect(),
-        module: lowering.new.finish()?,
+        module: edit.finish()?.unwrap_or_else(|| module.clone()),
     })
 }
 
@@ -155,113 +169,32 @@ struct Slot {
     is_pointer: bool,
 }
 
-struct Lowering<'a, 'm> {
-    definitions: &'a Definitions<'m>,
-    types: &'a TypeTable<'m>,
-    localizer: Localizer<'a, 'm>,
-    new: Rewriter<'m>,
-    /// Variable → its place in the table.
-    slots: &'a BTreeMap<u32, Slot>,
-    /// The functions that get the parameter.
-    users: &'a BTreeSet<u32>,
-    /// The parameter of the function that is being written, and whether it stands already.
-    table: Option<(u32, bool)>,
-    in_function: bool,
+impl Slot {
+    /// Writes the address of the variable, of the type `ty`.
+    fn load(self, at: &mut Cursor<'_, '_>, table: u32, ty: u32) -> u32 {
+        let (table_type, index) = (table_type(at), at.int_constant(64, self.index));
+        let entry = at.emit(Op::InBoundsPtrAccessChain, table_type, &[table, index]);
+        if self.is_pointer {
+            // The variable was a place with a pointer in it; so is its entry in the table.
+            return at.emit(Op::Bitcast, ty, &[entry]);
+        }
+        let ulong = at.int_type(64);
+        let address = at.emit(Op::Load, ulong, &[entry, ALIGNED, 8]);
+        at.emit(Op::ConvertUToPtr, ty, &[address])
+    }
 }
 
-impl Lowering<'_, '_> {
-    fn instruction(&mut self, instruction: &Instruction<'_>) -> Result<()> {
-        if instruction.is(Op::Function) {
-            self.in_function = true;
-            self.table = None;
-        }
-        if self.in_function {
-            self.function_instruction(instruction)?;
-        } else {
-            self.module_instruction(instruction);
-        }
-        self.in_function &= !instruction.is(Op::FunctionEnd);
-        Ok(())
-    }
+fn table_type(new: &mut Declarations<'_>) -> u32 {
+    let ulong = new.int_type(64);
+    new.pointer_type(StorageClass::CrossWorkgroup, ulong)
+}
 
-    fn module_instruction(&mut self, instruction: &Instruction<'_>) {
-        let goes = |id: u32| self.slots.contains_key(&id) || self.localizer.is_derived(id);
-        match (instruction.op(), instruction.operands()) {
-            (Some(Op::Name | Op::Decorate), &[id, ..]) if goes(id) => {}
-            (Some(Op::EntryPoint), _) => {
-                self.new.copy_unless_gone(instruction, |id| self.slots.contains_key(&id));
-            }
-            _ if instruction.result_id().is_some_and(goes) => {}
-            _ => self.new.copy(instruction),
-        }
-    }
-
-    fn table_type(&mut self) -> u32 {
-        let ulong = self.new.int_type(64);
-        self.new.pointer_type(StorageClass::CrossWorkgroup, ulong)
-    }
-
-    fn function_instruction(&mut self, instruction: &Instruction<'_>) -> Result<()> {
-        match (instruction.op(), instruction.words) {
-            (Some(Op::Function), &[_, returns, id, control, ty]) if self.users.contains(&id) => {
-                self.localizer.advance(&mut self.new, instruction, |_, _| None)?;
-                let ty = self.function_type(ty)?;
-                self.new.replace(instruction, Op::Function, &[returns, id, control, ty]);
-                self.table = Some((self.new.fresh_id(), false));
-                return Ok(());
-            }
-            (Some(Op::Label), _) => self.parameter(),
-            _ => {}
-        }
-        let table_type = self.table_type();
-        let (table, slots, definitions) = (self.table.map(|(id, _)| id), self.slots, self.definitions);
-        self.localizer.advance(&mut self.new, instruction, |new, variable| {
-            let ty = definitions.type_of(variable)?;
-            let slot = slots.get(&variable)?;
-            let index = new.int_constant(64, slot.index);
-            let [entry, place] = [(); 2].map(|()| new.fresh_id());
-            new.push(Op::InBoundsPtrAccessChain, &[table_type, entry, table?, index]);
-            if slot.is_pointer {
-                // The variable was a place with a pointer in it; so is its entry in the table.
-                new.push(Op::Bitcast, &[ty, place, entry]);
-            } else {
-                let ulong = new.int_type(64);
-                let address = new.fresh_id();
-                new.push(Op::Load, &[ulong, address, entry, ALIGNED, 8]);
-                new.push(Op::ConvertUToPtr, &[ty, place, address]);
-            }
-            Some(place)
-        })?;
-        let calls_user = instruction.is(Op::FunctionCall)
-            && instruction.operand(0).is_some_and(|function| self.users.contains(&function));
-        match table {
-            Some(table) if calls_user => {
-                let mut operands = self.localizer.mapped(instruction);
-                operands.push(table);
-                self.new.replace(instruction, Op::FunctionCall, &operands);
-            }
-            _ => self.localizer.copy(&mut self.new, instruction),
-        }
-        Ok(())
-    }
-
-    /// Writes the parameter before the first block, behind the others.
-    fn parameter(&mut self) {
-        if let Some((table, false)) = self.table {
-            let ty = self.table_type();
-            self.new.push(Op::FunctionParameter, &[ty, table]);
-            self.new.name(table, "__oclave_device_globals");
-            self.table = Some((table, true));
-        }
-    }
-
-    /// The type of a function with one parameter more.
-    fn function_type(&mut self, ty: u32) -> Result<u32> {
-        let Some(Type::Function { returns, parameters }) = self.types.ty(ty) else {
-            let word = self.definitions.word_index(ty).unwrap_or(0);
-            return Err(ImageError::Spirv { word, what: format!("the type %{ty} of a function is none") });
-        };
-        let table = self.table_type();
-        Ok(self.new.function_type(returns, &[parameters, &[table]].concat()))
-    }
+/// The type of a function with the table as one parameter more.
+fn with_table(new: &mut Declarations<'_>, types: &TypeTable<'_>, ty: u32) -> Result<u32> {
+    let Some(Type::Function { returns, parameters }) = types.ty(ty) else {
+        let word = new.definitions().word_index(ty).unwrap_or(0);
+        return Err(ImageError::Spirv { word, what: format!("the type %{ty} of a function is none") });
+    };
+    let table = table_type(new);
+    Ok(new.function_type(returns, &[parameters, &[table]].concat()))
 }

@@ -6,7 +6,7 @@
 //! has for it vectorises no loop with such an expression.
 
 use crate::Result;
-use oclave_spirv::{Definitions, Instruction, Module, Op, Rewriter};
+use oclave_spirv::{Definitions, Editor, Instruction, Module, Op};
 
 /// `mad` of OpenCL.std.
 const MAD: u32 = 42;
@@ -14,24 +14,18 @@ const MAD: u32 = 42;
 /// The module with a multiplication and an addition for each `mad`; `None` where there is none.
 ///
 /// # Errors
-/// As [`Rewriter::finish`].
+/// As [`Editor::finish`].
 pub(crate) fn expand(module: &Module) -> Result<Option<Module>> {
     let definitions = Definitions::new(module);
     let Some(set) = definitions.opencl_std() else { return Ok(None) };
-    let mut new = Rewriter::new(&definitions);
-    let mut any = false;
+    let mut edit = Editor::new(&definitions);
     for instruction in module.instructions() {
-        match parts(&instruction, set) {
-            Some((ty, result, [a, b, c])) => {
-                any = true;
-                let product = new.fresh_id();
-                new.push(Op::FMul, &[ty, product, a, b]);
-                new.push(Op::FAdd, &[ty, result, product, c]);
-            }
-            None => new.copy(&instruction),
-        }
+        let Some((ty, result, [a, b, c])) = parts(&instruction, set) else { continue };
+        let mut at = edit.instead_of(&instruction);
+        let product = at.emit(Op::FMul, ty, &[a, b]);
+        at.push(Op::FAdd, &[ty, result, product, c]);
     }
-    if any { Ok(Some(new.finish()?)) } else { Ok(None) }
+    Ok(edit.finish()?)
 }
 
 /// Type, result and operands of a `mad`.

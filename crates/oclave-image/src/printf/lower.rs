@@ -7,8 +7,8 @@ use super::{MOST_SITES, PRINTS, PrintArgument, PrintBuffer, PrintSite};
 use crate::{DeviceGlobalInfo, DeviceImage, HostAccess, ImageError, Result};
 use oclave_spirv::analysis::references::References;
 use oclave_spirv::{
-    Capability, Definitions, Instruction, LinkageType, Module, Op, Rewriter, Section, StorageClass, Type,
-    TypeTable, Version, is_access_chain,
+    Capability, Cursor, Declarations, Definitions, Editor, Instruction, LinkageType, Module, Op, Section,
+    StorageClass, Type, TypeTable, Version, is_access_chain,
 };
 
 /// `printf` in OpenCL's extended instructions.
@@ -45,27 +45,31 @@ pub fn lower_printf(image: &DeviceImage, key: u64) -> Result<Option<Printing>> {
     let definitions = Definitions::new(&module);
     let Some(set) = definitions.opencl_std().filter(|_| prints(&module)) else { return Ok(None) };
     let references = References::new(&definitions);
-    let printing = printing_functions(&module, set);
-    let mut pass = Lower {
-        set,
-        debug: BTreeSet::new(),
-        types: TypeTable::new(&definitions),
-        new: Rewriter::new(&definitions),
-        kernels: only_kernels(&references, &printing),
-        key,
-        sites: Vec::new(),
-        variable: 0,
-        reserve: 0,
-        function: 0,
-        line: None,
-    };
-    pass.begin();
-    for instruction in module.instructions() {
-        pass.instruction(&instruction)?;
+    let calls = calls(&definitions, set);
+    let printing = calls.iter().filter_map(|call| definitions.function_of(&call.instruction)).collect();
+    let kernels = only_kernels(&references, &printing);
+    let mut edit = Editor::new(&definitions);
+    remove_debug_sets(&mut edit);
+    let variable = add_variable(&mut edit);
+    if module.version() >= Version::V1_4 {
+        edit.add_to_interfaces(variable);
     }
-    pass.new.capability(Capability::Int64);
-    let Lower { new, sites, .. } = pass;
-    let spirv = new.finish()?.into_words();
+    // The function stands before all others with blocks.
+    let block = module.instructions().find(|i| i.is(Op::Label));
+    let first = block.and_then(|block| definitions.instruction(definitions.function_of(&block)?));
+    let Some(first) = first else { return Ok(None) };
+    let reserve = add_reserve(&mut edit.before(&first), variable);
+    let lower = Lower { types: TypeTable::new(&definitions), key, variable, reserve };
+    let mut sites = Vec::new();
+    for call in &calls {
+        let function = definitions.function_of(&call.instruction);
+        let (format, arguments) =
+            lower.print(&mut edit.instead_of(&call.instruction), &call.instruction, sites.len())?;
+        let kernel = function.and_then(|function| kernels.get(&function).cloned());
+        sites.push(PrintSite { format, arguments, kernel, source: call.source(&definitions) });
+    }
+    edit.capability(Capability::Int64);
+    let Some(spirv) = edit.finish()?.map(Module::into_words) else { return Ok(None) };
     let mut image = DeviceImage { spirv, ..image.clone() };
     image.insert_device_global(&global());
     let users = references.users(&printing);
@@ -95,18 +99,61 @@ pub(super) fn is_printf(instruction: &Instruction<'_>, set: Option<u32>) -> bool
         && instruction.operand(1) == Some(PRINTF)
 }
 
-fn printing_functions(module: &Module, set: u32) -> BTreeSet<u32> {
-    let mut function = 0;
-    let mut found = BTreeSet::new();
-    for instruction in module.instructions() {
-        if instruction.is(Op::Function) {
-            function = instruction.result_id().unwrap_or(0);
-        }
-        if is_printf(&instruction, Some(set)) {
-            found.insert(function);
+/// A `printf`, with file and line of the source.
+struct Call<'m> {
+    instruction: Instruction<'m>,
+    line: Option<(u32, u32)>,
+}
+
+impl Call<'_> {
+    fn source(&self, definitions: &Definitions<'_>) -> Option<(String, u32)> {
+        let (file, line) = self.line?;
+        let file = definitions.instruction(file).filter(|file| file.is(Op::String))?;
+        Some((file.string(0)?.into_owned(), line))
+    }
+}
+
+fn calls<'m>(definitions: &Definitions<'m>, set: u32) -> Vec<Call<'m>> {
+    let mut line = None;
+    let mut found = Vec::new();
+    for instruction in definitions.module().instructions() {
+        match (instruction.op(), instruction.operands()) {
+            (Some(Op::Line), &[file, number, ..]) => line = Some((file, number)),
+            (Some(Op::NoLine | Op::Label | Op::FunctionEnd), _) => line = None,
+            _ if is_printf(&instruction, Some(set)) => found.push(Call { instruction, line }),
+            _ => {}
         }
     }
     found
+}
+
+/// Removes instructions about the source. Few drivers take them, and lines are read here.
+fn remove_debug_sets(edit: &mut Editor<'_>) {
+    let module = edit.definitions().module();
+    let imports = module.instructions().filter(|i| i.is(Op::ExtInstImport) && is_debug_set(i));
+    let sets: BTreeSet<u32> = imports.filter_map(|i| i.result_id()).collect();
+    let is_set = |id: Option<u32>| id.is_some_and(|id| sets.contains(&id));
+    let gone = module.instructions().filter(|i| match i.op() {
+        Some(Op::ExtInstImport) => is_set(i.result_id()),
+        Some(Op::ExtInst) => is_set(i.operand(0)),
+        _ => false,
+    });
+    gone.for_each(|instruction| edit.remove(&instruction));
+}
+
+fn buffer_type(new: &mut Declarations<'_>) -> u32 {
+    let uint = new.int_type(32);
+    new.pointer_type(StorageClass::CrossWorkgroup, uint)
+}
+
+/// Adds the variable that holds the buffer's address.
+fn add_variable(new: &mut Declarations<'_>) -> u32 {
+    let (to, class) = (buffer_type(new), StorageClass::CrossWorkgroup);
+    let (place, null, variable) = (new.pointer_type(class, to), new.null_constant(to), new.fresh_id());
+    new.push_in(Section::Types, Op::Variable, &[place, variable, class as u32, null]);
+    new.decorate_linkage(variable, PRINTS, LinkageType::Export);
+    new.name(variable, PRINTS);
+    variable
 }
 
 /// The kernel that gets to a function, for functions that only one gets to.
@@ -123,205 +170,135 @@ fn only_kernels(references: &References<'_>, functions: &BTreeSet<u32>) -> BTree
 }
 
 struct Lower<'m> {
-    /// The import of OpenCL's instructions.
-    set: u32,
-    /// The imports of instructions about the source. Few drivers take them, and lines are read here.
-    debug: BTreeSet<u32>,
     types: TypeTable<'m>,
-    new: Rewriter<'m>,
-    kernels: BTreeMap<u32, String>,
     key: u64,
-    sites: Vec<PrintSite>,
     /// Holds the buffer's address.
     variable: u32,
     reserve: u32,
-    function: u32,
-    line: Option<(u32, u32)>,
 }
 
 impl Lower<'_> {
-    /// Adds the variable and the function.
-    fn begin(&mut self) {
-        let to = self.buffer_type();
-        let place = self.new.pointer_type(StorageClass::CrossWorkgroup, to);
-        let null = self.new.null_constant(to);
-        self.variable = self.new.fresh_id();
-        let class = StorageClass::CrossWorkgroup as u32;
-        self.new.push_in(Section::Types, Op::Variable, &[place, self.variable, class, null]);
-        self.new.decorate_linkage(self.variable, PRINTS, LinkageType::Export);
-        self.new.name(self.variable, PRINTS);
-        self.reserve = add_reserve(&mut self.new, self.variable);
-    }
-
-    fn buffer_type(&mut self) -> u32 {
-        let uint = self.new.int_type(32);
-        self.new.pointer_type(StorageClass::CrossWorkgroup, uint)
-    }
-
-    fn instruction(&mut self, instruction: &Instruction<'_>) -> Result<()> {
-        match (instruction.op(), instruction.operands()) {
-            (Some(Op::EntryPoint), operands)
-                if self.new.definitions().module().version() >= Version::V1_4 =>
-            {
-                self.new.replace(instruction, Op::EntryPoint, &[operands, &[self.variable]].concat());
-                return Ok(());
-            }
-            (Some(Op::ExtInstImport), _) if is_debug_set(instruction) => {
-                self.debug.extend(instruction.result_id());
-                return Ok(());
-            }
-            (Some(Op::ExtInst), [set, ..]) if self.debug.contains(set) => return Ok(()),
-            (Some(Op::Function), _) => self.function = instruction.result_id().unwrap_or(0),
-            (Some(Op::Line), &[file, line, ..]) => self.line = Some((file, line)),
-            (Some(Op::NoLine | Op::Label | Op::FunctionEnd), _) => self.line = None,
-            (Some(Op::ExtInst), [_, _, format, arguments @ ..]) if is_printf(instruction, Some(self.set)) => {
-                return self.print(instruction, *format, arguments);
-            }
-            _ => {}
-        }
-        self.new.copy(instruction);
-        Ok(())
-    }
-
-    fn print(&mut self, instruction: &Instruction<'_>, format: u32, arguments: &[u32]) -> Result<()> {
+    /// Writes the record of a `printf`. Gives the format, and what the arguments are.
+    fn print(
+        &self,
+        to: &mut Cursor<'_, '_>,
+        call: &Instruction<'_>,
+        site: usize,
+    ) -> Result<(Vec<u8>, Vec<PrintArgument>)> {
         let unsupported = |what: &str| ImageError::Unsupported(format!("printf to the program: {what}"));
-        let format = text(self.new.definitions(), format)
-            .ok_or_else(|| unsupported("the format is no string literal"))?;
+        let &[_, _, format, ref arguments @ ..] = call.operands() else {
+            return Err(unsupported("it has no format"));
+        };
+        let format =
+            text(to.definitions(), format).ok_or_else(|| unsupported("the format is no string literal"))?;
         let strings = strings_of(&format);
-        let mut values: Vec<u32> = Vec::new();
+        let mut words: Vec<u32> = Vec::new();
         let mut described = Vec::new();
         for (at, &argument) in arguments.iter().enumerate() {
             let is_string = strings.get(at).is_some_and(|is_string| *is_string);
-            described.push(self.argument(argument, is_string, &mut values).map_err(unsupported)?);
+            described.push(self.argument(to, argument, is_string, &mut words).map_err(unsupported)?);
         }
-        let words = PrintBuffer::RECORD_HEADER + values.len();
-        let site = self.sites.len();
-        if words > PrintBuffer::LONGEST || site >= MOST_SITES {
+        let length = PrintBuffer::RECORD_HEADER + words.len();
+        if length > PrintBuffer::LONGEST || site >= MOST_SITES {
             return Err(unsupported("arguments of more than 4 KiB, or too many calls in one module"));
         }
-        let key = [self.key as u32, (self.key >> 32) as u32].map(u64::from);
-        let key = key.map(|word| self.new.int_constant(32, word));
-        self.record(instruction, PrintBuffer::header(site, words), &[&key, values.as_slice()].concat());
-        self.sites.push(PrintSite {
-            format,
-            arguments: described,
-            kernel: self.kernels.get(&self.function).cloned(),
-            source: self.source(),
-        });
-        Ok(())
-    }
-
-    /// File and line of the current instruction.
-    fn source(&self) -> Option<(String, u32)> {
-        let (file, line) = self.line?;
-        let file = self.new.definitions().instruction(file).filter(|file| file.is(Op::String))?;
-        Some((file.string(0)?.into_owned(), line))
+        let key = [self.key as u32, (self.key >> 32) as u32];
+        let key = key.map(|word| to.int_constant(32, word.into()));
+        self.record(to, call, PrintBuffer::header(site, length), &[&key, words.as_slice()].concat());
+        Ok((format, described))
     }
 
     /// Writes the words of a record to a place of their own, the header last.
-    fn record(&mut self, instruction: &Instruction<'_>, header: u32, words: &[u32]) {
-        let (uint, bool, pointer) = (self.new.int_type(32), self.new.bool_type(), self.buffer_type());
-        let count = self.new.int_constant(32, words.len() as u64 + 1);
-        let [base, at] = [(); 2].map(|()| self.new.fresh_id());
-        self.new.push(Op::Load, &[pointer, base, self.variable, ALIGNED, 8]);
-        self.new.push(Op::FunctionCall, &[uint, at, self.reserve, count]);
+    fn record(&self, to: &mut Cursor<'_, '_>, call: &Instruction<'_>, header: u32, words: &[u32]) {
+        let (uint, bool, pointer) = (to.int_type(32), to.bool_type(), buffer_type(to));
+        let count = to.int_constant(32, words.len() as u64 + 1);
+        let base = to.emit(Op::Load, pointer, &[self.variable, ALIGNED, 8]);
+        let at = to.emit(Op::FunctionCall, uint, &[self.reserve, count]);
         for (index, word) in (1_u64..).zip(words) {
-            let index = self.new.int_constant(32, index);
-            let [place, to] = [(); 2].map(|()| self.new.fresh_id());
-            self.new.push(Op::IAdd, &[uint, place, at, index]);
-            self.new.push(Op::InBoundsPtrAccessChain, &[pointer, to, base, place]);
-            self.new.push(Op::Store, &[to, *word, ALIGNED, 4]);
+            let index = to.int_constant(32, index);
+            let place = to.emit(Op::IAdd, uint, &[at, index]);
+            let place = to.emit(Op::InBoundsPtrAccessChain, pointer, &[base, place]);
+            to.push(Op::Store, &[place, *word, ALIGNED, 4]);
         }
         let [device, order, header, nowhere, zero, failed] =
             [DEVICE, ACQUIRE_RELEASE, u64::from(header), PrintBuffer::NOWHERE as u64, 0, 0xffff_ffff]
-                .map(|value| self.new.int_constant(32, value));
-        let [first, old, lost] = [(); 3].map(|()| self.new.fresh_id());
-        self.new.push(Op::InBoundsPtrAccessChain, &[pointer, first, base, at]);
-        self.new.push(Op::AtomicExchange, &[uint, old, first, device, order, header]);
-        self.new.push(Op::IEqual, &[bool, lost, at, nowhere]);
+                .map(|value| to.int_constant(32, value));
+        let first = to.emit(Op::InBoundsPtrAccessChain, pointer, &[base, at]);
+        to.emit(Op::AtomicExchange, uint, &[first, device, order, header]);
+        let lost = to.emit(Op::IEqual, bool, &[at, nowhere]);
         // What printf returns: 0, or -1 when it failed.
-        if let (Some(ty), Some(id)) = (instruction.result_type(), instruction.result_id()) {
-            self.new.replace(instruction, Op::Select, &[ty, id, lost, failed, zero]);
+        if let (Some(ty), Some(id)) = (call.result_type(), call.result_id()) {
+            to.push(Op::Select, &[ty, id, lost, failed, zero]);
         }
     }
 
     /// Describes an argument, and adds the words that hold it.
     fn argument(
-        &mut self,
+        &self,
+        to: &mut Cursor<'_, '_>,
         argument: u32,
         is_string: bool,
         words: &mut Vec<u32>,
     ) -> Result<PrintArgument, &'static str> {
         let refused = "an argument that is no number, vector, pointer or string literal";
-        let definitions = self.new.definitions();
+        let definitions = to.definitions();
         let ty = definitions.type_of(argument).ok_or(refused)?;
         match self.types.ty(ty).ok_or(refused)? {
             Type::Pointer { .. } if is_string => {
                 text(definitions, argument).map(PrintArgument::Text).ok_or("a `%s` of no string literal")
             }
             Type::Pointer { .. } => {
-                let (ulong, address) = (self.new.int_type(64), self.new.fresh_id());
-                self.new.push(Op::ConvertPtrToU, &[ulong, address, argument]);
-                self.halves(address, words);
+                let ulong = to.int_type(64);
+                let address = to.emit(Op::ConvertPtrToU, ulong, &[argument]);
+                words.extend(halves(to, address));
                 Ok(PrintArgument::Pointer)
             }
             Type::Vector { component, count } => {
                 let kind = self.types.ty(component).ok_or(refused)?;
                 for lane in 0..count {
-                    let id = self.new.fresh_id();
-                    self.new.push(Op::CompositeExtract, &[component, id, argument, lane]);
-                    self.number(id, kind, words).ok_or(refused)?;
+                    let lane = to.emit(Op::CompositeExtract, component, &[argument, lane]);
+                    number(to, lane, kind, words).ok_or(refused)?;
                 }
                 describe(kind, count).ok_or(refused)
             }
             kind => {
-                self.number(argument, kind, words).ok_or(refused)?;
+                number(to, argument, kind, words).ok_or(refused)?;
                 describe(kind, 1).ok_or(refused)
             }
         }
     }
+}
 
-    /// Adds the words of a number.
-    fn number(&mut self, value: u32, kind: Type<'_>, words: &mut Vec<u32>) -> Option<()> {
-        let (uint, ulong) = (self.new.int_type(32), self.new.int_type(64));
-        let bits = self.new.fresh_id();
-        match kind {
-            Type::Int { width: 32 } => words.push(value),
-            Type::Int { width: 8 | 16 } => {
-                self.new.push(Op::UConvert, &[uint, bits, value]);
-                words.push(bits);
-            }
-            Type::Int { width: 64 } => self.halves(value, words),
-            Type::Float { width: 16 } => {
-                self.new.capability(Capability::Int16);
-                let (ushort, short) = (self.new.int_type(16), self.new.fresh_id());
-                self.new.push(Op::Bitcast, &[ushort, short, value]);
-                self.new.push(Op::UConvert, &[uint, bits, short]);
-                words.push(bits);
-            }
-            Type::Float { width: 32 } => {
-                self.new.push(Op::Bitcast, &[uint, bits, value]);
-                words.push(bits);
-            }
-            Type::Float { width: 64 } => {
-                self.new.push(Op::Bitcast, &[ulong, bits, value]);
-                self.halves(bits, words);
-            }
-            _ => return None,
+/// Adds the words of a number.
+fn number(to: &mut Cursor<'_, '_>, value: u32, kind: Type<'_>, words: &mut Vec<u32>) -> Option<()> {
+    let uint = to.int_type(32);
+    match kind {
+        Type::Int { width: 32 } => words.push(value),
+        Type::Int { width: 8 | 16 } => words.push(to.emit(Op::UConvert, uint, &[value])),
+        Type::Int { width: 64 } => words.extend(halves(to, value)),
+        Type::Float { width: 16 } => {
+            to.capability(Capability::Int16);
+            let ushort = to.int_type(16);
+            let short = to.emit(Op::Bitcast, ushort, &[value]);
+            words.push(to.emit(Op::UConvert, uint, &[short]));
         }
-        Some(())
+        Type::Float { width: 32 } => words.push(to.emit(Op::Bitcast, uint, &[value])),
+        Type::Float { width: 64 } => {
+            let ulong = to.int_type(64);
+            let bits = to.emit(Op::Bitcast, ulong, &[value]);
+            words.extend(halves(to, bits));
+        }
+        _ => return None,
     }
+    Some(())
+}
 
-    /// Adds the two words of 64 bits.
-    fn halves(&mut self, value: u32, words: &mut Vec<u32>) {
-        let (uint, ulong) = (self.new.int_type(32), self.new.int_type(64));
-        let by = self.new.int_constant(64, 32);
-        let [low, shifted, high] = [(); 3].map(|()| self.new.fresh_id());
-        self.new.push(Op::UConvert, &[uint, low, value]);
-        self.new.push(Op::ShiftRightLogical, &[ulong, shifted, value, by]);
-        self.new.push(Op::UConvert, &[uint, high, shifted]);
-        words.extend([low, high]);
-    }
+/// The two words of 64 bits.
+fn halves(to: &mut Cursor<'_, '_>, value: u32) -> [u32; 2] {
+    let (uint, ulong, by) = (to.int_type(32), to.int_type(64), to.int_constant(64, 32));
+    let low = to.emit(Op::UConvert, uint, &[value]);
+    let shifted = to.emit(Op::ShiftRightLogical, ulong, &[value, by]);
+    [low, to.emit(Op::UConvert, uint, &[shifted])]
 }
 
 fn is_debug_set(import: &Instruction<'_>) -> bool {

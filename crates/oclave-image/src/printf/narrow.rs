@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::lower::is_printf;
 use crate::Result;
-use oclave_spirv::{Definitions, Instruction, Module, Op, Rewriter, Role, Type, TypeTable};
+use oclave_spirv::{Declarations, Definitions, Editor, Instruction, Module, Op, Role, Type, TypeTable};
 
 /// The bits of an integer that a float holds exactly.
 const EXACT_BITS: u32 = 24;
@@ -18,7 +18,7 @@ const EXACT_BITS: u32 = 24;
 /// doubles stay.
 ///
 /// # Errors
-/// As [`Rewriter::finish`].
+/// As [`Editor::finish`].
 pub(crate) fn narrow_arguments(module: &Module) -> Result<Option<Module>> {
     let definitions = Definitions::new(module);
     let Some(set) = definitions.opencl_std() else { return Ok(None) };
@@ -28,31 +28,29 @@ pub(crate) fn narrow_arguments(module: &Module) -> Result<Option<Module>> {
     if !module.instructions().any(|instruction| prints(&instruction)) {
         return Ok(None);
     }
-    let mut new = Rewriter::new(&definitions);
+    let mut edit = Editor::new(&definitions);
     for instruction in module.instructions() {
-        let is_narrowed = instruction.result_id().is_some_and(|id| narrowed.values.contains(&id));
-        let (head, values) = match is_narrowed {
-            true => instruction.operands().split_at(0),
-            false if is_printf(&instruction, Some(set)) => printed(&instruction),
-            false => {
-                new.copy_unless_gone(&instruction, |id| narrowed.float_behind(id).is_some());
-                continue;
-            }
-        };
         let (Some(op), Some(ty), Some(id)) =
             (instruction.op(), instruction.result_type(), instruction.result_id())
         else {
             continue;
         };
-        if narrowed.float_behind(id).is_some() {
-            continue;
-        }
-        let ty = if is_narrowed { new.float_type(32) } else { ty };
+        let is_narrowed = narrowed.values.contains(&id);
+        let (head, values) = match is_narrowed {
+            true if narrowed.float_behind(id).is_some() => {
+                edit.remove(&instruction);
+                continue;
+            }
+            true => instruction.operands().split_at(0),
+            false if is_printf(&instruction, Some(set)) => printed(&instruction),
+            false => continue,
+        };
+        let ty = if is_narrowed { edit.float_type(32) } else { ty };
         let mut operands = [&[ty, id], head].concat();
-        operands.extend(values.iter().map(|value| narrowed.as_float(*value, &mut new)));
-        new.replace(&instruction, op, &operands);
+        operands.extend(values.iter().map(|value| narrowed.as_float(*value, &mut edit)));
+        edit.replace(&instruction, op, &operands);
     }
-    Ok(Some(new.finish()?))
+    Ok(edit.finish()?)
 }
 
 /// The operands of a `printf`: the set and the number of the instruction, and what is printed.
@@ -170,7 +168,7 @@ impl<'d, 'm> Narrowed<'d, 'm> {
     }
 
     /// What takes the place of an operand of `printf` or of a narrowed value.
-    fn as_float(&self, id: u32, new: &mut Rewriter<'_>) -> u32 {
+    fn as_float(&self, id: u32, new: &mut Declarations<'_>) -> u32 {
         if let Some(float) = self.float_behind(id) {
             return float;
         }

@@ -7,12 +7,12 @@ use std::collections::HashSet;
 
 use crate::Result;
 use crate::analysis::control_flow::{Flow, targets};
-use crate::{Definitions, Instruction, Module, Op, Rewriter, is_terminator};
+use crate::{Definitions, Editor, Module, Op, is_terminator};
 
 /// The module with the blocks of all functions in order; `None` where they are.
 ///
 /// # Errors
-/// As [`Rewriter::finish`].
+/// As [`Editor::finish`].
 pub fn sort(module: &Module) -> Result<Option<Module>> {
     if !may_be_unsorted(module) {
         return Ok(None);
@@ -23,50 +23,28 @@ pub fn sort(module: &Module) -> Result<Option<Module>> {
         return Ok(None);
     }
     let definitions = Definitions::new(module);
-    let mut new = Rewriter::new(&definitions);
-    let mut unsorted: Option<(&Flow<'_>, Blocks<'_>)> = None;
-    for instruction in module.instructions() {
-        if instruction.is(Op::Function) {
-            let flow = flows.iter().find(|flow| instruction.result_id() == Some(flow.function));
-            unsorted = flow.map(|flow| (flow, Blocks::default()));
-        }
-        let Some((flow, blocks)) = &mut unsorted else {
-            new.copy(&instruction);
-            continue;
-        };
-        if !blocks.take(&instruction) {
-            let order = flow.reverse_postorder();
-            let sorted = order.into_iter().filter_map(|at| blocks.0.get(at)).flatten();
-            sorted.for_each(|instruction| new.copy(instruction));
-            blocks.0.clear();
-            new.copy(&instruction);
-        }
-    }
-    Ok(Some(new.finish()?))
-}
-
-/// The instructions of a function's blocks.
-#[derive(Default)]
-struct Blocks<'m>(Vec<Vec<Instruction<'m>>>);
-
-impl<'m> Blocks<'m> {
-    /// Takes an instruction unless it belongs to no block.
-    fn take(&mut self, instruction: &Instruction<'m>) -> bool {
-        if instruction.is(Op::Label) {
-            self.0.push(Vec::new());
-        }
-        match self.0.last_mut() {
-            Some(block) if !instruction.is(Op::FunctionEnd) => {
-                // What stands behind a block is a line of the next one, which a block does without.
-                let ended = block.last().and_then(Instruction::op).is_some_and(is_terminator);
-                if !ended {
-                    block.push(*instruction);
+    let mut edit = Editor::new(&definitions);
+    for flow in &flows {
+        let Some(function) = definitions.instruction(flow.function) else { continue };
+        let mut at = edit.instead_of_function(flow.function);
+        at.copy(&function);
+        definitions.body(flow.function).take_while(|i| !i.is(Op::Label)).for_each(|i| at.copy(&i));
+        for block in flow.reverse_postorder() {
+            let label = flow.blocks.get(block).and_then(|block| definitions.word_index(block.label));
+            let Some(label) = label else { continue };
+            let mut rest = module.instructions_from(label);
+            rest.next().iter().for_each(|label| at.copy(label));
+            // What stands behind a block is a line of the next one, which a block does without.
+            for instruction in rest.take_while(|i| !i.is(Op::Label) && !i.is(Op::FunctionEnd)) {
+                at.copy(&instruction);
+                if instruction.op().is_some_and(is_terminator) {
+                    break;
                 }
-                true
             }
-            _ => false,
         }
+        at.push(Op::FunctionEnd, &[]);
     }
+    edit.finish()
 }
 
 /// Whether some block stands before all that lead to it. If a block stands before its dominator,

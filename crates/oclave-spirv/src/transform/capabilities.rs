@@ -7,7 +7,7 @@ use crate::analysis::halves::Halves;
 use crate::check::implied;
 use crate::words::{SCOPE_WORKGROUP, is_sub_group_builtin, is_sub_group_op};
 use crate::{
-    BuiltIn, Capability, Decoration, Definitions, ExecutionMode, Module, Op, Rewriter, StorageClass, Type,
+    BuiltIn, Capability, Decoration, Definitions, Editor, ExecutionMode, Module, Op, StorageClass, Type,
     TypeTable, is_atomic, is_group,
 };
 
@@ -81,7 +81,7 @@ pub fn name(capability: u32) -> String {
 /// groups, sub-groups, 64-bit atomics and function pointers. All others stay.
 ///
 /// # Errors
-/// As [`Rewriter::finish`].
+/// As [`Editor::finish`].
 pub fn prune(module: &Module) -> Result<Module> {
     let unused: BTreeSet<u32> = {
         let candidates: BTreeSet<u32> = declared(module).filter(|&c| is_candidate(c)).collect();
@@ -111,18 +111,18 @@ pub fn prune(module: &Module) -> Result<Module> {
         enabled.is_none_or(|(_, capabilities)| capabilities.iter().any(|&c| left.contains(&(c as u32))))
     };
     let definitions = Definitions::new(module);
-    let mut new = Rewriter::new(&definitions);
+    let mut edit = Editor::new(&definitions);
     for instruction in module.instructions() {
         let goes = match instruction.op() {
             Some(Op::Capability) => instruction.operand(0).is_some_and(|c| unused.contains(&c)),
             Some(Op::Extension) => instruction.string(0).is_some_and(|name| !serves(&name)),
             _ => false,
         };
-        if !goes {
-            new.copy(&instruction);
+        if goes {
+            edit.remove(&instruction);
         }
     }
-    new.finish()
+    Ok(edit.finish()?.unwrap_or_else(|| module.clone()))
 }
 
 fn is_candidate(capability: u32) -> bool {

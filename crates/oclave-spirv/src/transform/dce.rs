@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use crate::Result;
 use crate::transform::capabilities;
 use crate::{
-    Decoration, Definitions, IdMap, Instruction, LinkageType, Module, Op, Rewriter, Role, is_decoration,
+    Decoration, Definitions, Editor, IdMap, Instruction, LinkageType, Module, Op, Role, is_decoration,
 };
 
 /// Something that may be needed from outside of the module.
@@ -23,10 +23,10 @@ pub enum Root<'a> {
 /// An entry point that is not kept loses its `OpEntryPoint` and execution modes; an export that is
 /// not kept but used stays, linkage included. Module-scope `OpLine`s go. Words of unknown
 /// instructions count as uses of the ids that they would name. Capabilities that nothing needs any
-/// more go too, as far as [`capabilities::prune`] knows.
+/// more go too, as far as [`capabilities::prune`] knows. Sections end up in order, types and constants behind those that they use.
 ///
 /// # Errors
-/// As [`Rewriter::finish`].
+/// As [`Editor::finish`].
 pub fn eliminate(module: &Module, mut keep: impl FnMut(Root<'_>) -> bool) -> Result<Module> {
     let definitions = Definitions::new(module);
     let mut live = Live::new(&definitions);
@@ -65,51 +65,44 @@ pub fn eliminate(module: &Module, mut keep: impl FnMut(Root<'_>) -> bool) -> Res
     }
     live.run();
 
-    let mut new = Rewriter::new(&definitions);
-    // Whether the function that the walk is in lives.
-    let mut function: Option<bool> = None;
+    let mut edit = Editor::new(&definitions);
+    // A changed module has all in order.
+    if definitions.are_unsorted() {
+        edit.sort_types();
+    }
+    let mut instructions = module.instructions();
     let mut continues = false;
-    for instruction in module.instructions() {
-        let first_operand_live = || instruction.operand(0).is_some_and(|id| live.contains(id));
-        let result_live = || instruction.result_id().is_some_and(|id| live.contains(id));
+    while let Some(instruction) = instructions.next() {
+        let is_live = |id: Option<u32>| id.is_some_and(|id| live.contains(id));
         if instruction.is(Op::Function) {
-            function = Some(result_live());
+            if let Some(id) = instruction.result_id().filter(|id| !live.contains(*id)) {
+                edit.remove_function(id);
+            }
+            instructions.by_ref().find(|i| i.is(Op::FunctionEnd));
+            continue;
         }
         let stays = match instruction.op() {
-            _ if function.is_some() => function == Some(true),
-            None => true,
-            Some(Op::EntryPoint) => {
-                if kept_entries.contains(&instruction.at) {
-                    new.copy_unless_gone(&instruction, |id| !live.contains(id));
-                }
-                false
-            }
+            None | Some(Op::ExtInstImport | Op::GroupDecorate | Op::GroupMemberDecorate) => true,
+            Some(Op::EntryPoint) => kept_entries.contains(&instruction.at),
             Some(Op::ExecutionMode | Op::ExecutionModeId) => {
                 instruction.operand(0).is_some_and(|f| entry_functions.contains(&f))
             }
-            Some(Op::GroupDecorate | Op::GroupMemberDecorate) => {
-                group(&mut new, &instruction, &live);
-                false
-            }
-            Some(Op::Name | Op::MemberName | Op::TypeForwardPointer) => first_operand_live(),
-            Some(op) if is_decoration(op) => first_operand_live(),
+            Some(Op::Name | Op::MemberName | Op::TypeForwardPointer) => is_live(instruction.operand(0)),
+            Some(op) if is_decoration(op) => is_live(instruction.operand(0)),
             Some(op) if is_continuation(op) => continues,
             Some(Op::Line | Op::NoLine) => false,
-            Some(Op::ExtInstImport) => true,
             Some(_) => match instruction.result_id() {
-                Some(_) => result_live(),
+                Some(id) => live.contains(id),
                 None => stands_alone(&instruction),
             },
         };
-        if instruction.is(Op::FunctionEnd) {
-            function = None;
-        }
         continues = stays;
-        if stays {
-            new.copy(&instruction);
+        if !stays {
+            edit.remove(&instruction);
         }
     }
-    capabilities::prune(&new.finish()?)
+    let alive = edit.finish()?;
+    capabilities::prune(alive.as_ref().unwrap_or(module))
 }
 
 /// The ids that are needed.
@@ -245,19 +238,4 @@ fn export<'m>(instruction: &Instruction<'m>) -> Option<(u32, std::borrow::Cow<'m
     }
     let linkage = instruction.after_string(2)?.first()?;
     (*linkage == LinkageType::Export as u32).then_some((id, instruction.string(2)?))
-}
-
-/// Copies the decoration of those members of a group that live.
-fn group(new: &mut Rewriter<'_>, instruction: &Instruction<'_>, live: &Live<'_, '_>) {
-    let (Some(op), &[group, ref targets @ ..]) = (instruction.op(), instruction.operands()) else { return };
-    let step = if op == Op::GroupMemberDecorate { 2 } else { 1 };
-    let mut operands = vec![group];
-    for target in targets.chunks(step) {
-        if target.first().is_some_and(|&id| live.contains(id)) {
-            operands.extend(target);
-        }
-    }
-    if operands.len() > 1 {
-        new.replace(instruction, op, &operands);
-    }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::{Definitions, Op, Rewriter, Section};
+use crate::{Declarations, Definitions, Op, Section};
 
 /// What `OpDecorate` and groups of decorations say of each id: operands, without the id.
 pub(super) struct Decorations(HashMap<u32, Vec<Vec<u32>>>);
@@ -29,7 +29,13 @@ impl Decorations {
     }
 
     /// Gives a new id the decorations of another of some kinds.
-    pub(super) fn copy(&self, new: &mut Rewriter<'_>, id: u32, other: u32, is_wanted: impl Fn(u32) -> bool) {
+    pub(super) fn copy(
+        &self,
+        new: &mut Declarations<'_>,
+        id: u32,
+        other: u32,
+        is_wanted: impl Fn(u32) -> bool,
+    ) {
         for decoration in self.0.get(&other).into_iter().flatten() {
             if decoration.first().is_some_and(|kind| is_wanted(*kind)) {
                 let operands = [&[id], decoration.as_slice()].concat();

@@ -5,12 +5,12 @@
 
 use std::collections::HashMap;
 
-use crate::{BuiltIn, Definitions, Instruction, Module, Op, Result, Rewriter, Type, TypeTable};
+use crate::{BuiltIn, Definitions, Editor, Instruction, Module, Op, Result, Type, TypeTable};
 
 /// The module with a selection behind each such part; `None` where there is none.
 ///
 /// # Errors
-/// As [`Rewriter::finish`].
+/// As [`Editor::finish`].
 pub fn complete(module: &Module) -> Result<Option<Module>> {
     let is_part = |i: &Instruction<'_>| i.is(Op::VectorExtractDynamic);
     if !module.instructions().any(|i| is_part(&i)) {
@@ -39,24 +39,21 @@ pub fn complete(module: &Module) -> Result<Option<Module>> {
             widths: [width(result)?, width(dimension)?],
         })
     };
-    let mut new = Rewriter::new(&definitions);
-    let mut has_changed = false;
+    let mut edit = Editor::new(&definitions);
     for instruction in module.instructions() {
         let Some(Part { ty, result, vector, dimension, other, widths: [bits, dimension_bits] }) =
             part(&instruction)
         else {
-            new.copy(&instruction);
             continue;
         };
-        has_changed = true;
-        let (bool, three) = (new.bool_type(), new.int_constant(dimension_bits, 3));
-        let other = new.int_constant(bits, other);
-        let [exists, part] = [(); 2].map(|()| new.fresh_id());
-        new.push(Op::ULessThan, &[bool, exists, dimension, three]);
-        new.push(Op::VectorExtractDynamic, &[ty, part, vector, dimension]);
-        new.push(Op::Select, &[ty, result, exists, part, other]);
+        let (bool, three) = (edit.bool_type(), edit.int_constant(dimension_bits, 3));
+        let other = edit.int_constant(bits, other);
+        let mut at = edit.instead_of(&instruction);
+        let exists = at.emit(Op::ULessThan, bool, &[dimension, three]);
+        let part = at.emit(Op::VectorExtractDynamic, ty, &[vector, dimension]);
+        at.push(Op::Select, &[ty, result, exists, part, other]);
     }
-    if has_changed { new.finish().map(Some) } else { Ok(None) }
+    edit.finish()
 }
 
 /// The part of a built-in vector for a dimension that is calculated.

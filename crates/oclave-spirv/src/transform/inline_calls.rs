@@ -31,7 +31,7 @@ const GROWTH: (usize, usize) = (3, 1 << 16);
 /// function of a kernel that does nothing but call it.
 ///
 /// # Errors
-/// As [`Rewriter::finish`](crate::Rewriter::finish).
+/// As [`Editor::finish`](crate::Editor::finish).
 pub fn inline_calls(module: Module) -> Result<Module> {
     let most = module.words().len().saturating_mul(GROWTH.0).max(module.words().len() + GROWTH.1);
     inline(module, BTreeSet::new(), |module| wanted(module, most.saturating_sub(module.words().len())))

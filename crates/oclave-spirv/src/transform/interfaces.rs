@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use crate::Result;
 use crate::analysis::references::References;
-use crate::{Definitions, Module, Op, Rewriter, StorageClass, Version};
+use crate::{Definitions, Editor, Module, Op, StorageClass, Version};
 
 /// Lists the module-scope variables that each entry point reaches (specification, `OpEntryPoint`).
 /// `None` where all of them are listed, once each.
@@ -14,7 +14,7 @@ use crate::{Definitions, Module, Op, Rewriter, StorageClass, Version};
 /// through functions. Some drivers refuse such modules.
 ///
 /// # Errors
-/// As [`Rewriter::finish`].
+/// As [`Editor::finish`].
 pub fn complete(module: &Module) -> Result<Option<Module>> {
     let definitions = Definitions::new(module);
     let references = References::new(&definitions);
@@ -32,14 +32,13 @@ pub fn complete(module: &Module) -> Result<Option<Module>> {
         let outside = references.reachable(entry.function).into_iter().filter(belongs);
         reached.insert(entry.function, outside.collect());
     }
-    let (mut new, mut is_changed) = (Rewriter::new(&definitions), false);
+    let mut edit = Editor::new(&definitions);
     for instruction in module.instructions() {
         let reached = instruction
             .operand(1)
             .filter(|_| instruction.is(Op::EntryPoint))
             .and_then(|function| reached.get(&function));
         let (Some(reached), Some(listed)) = (reached, instruction.after_string(2)) else {
-            new.copy(&instruction);
             continue;
         };
         let mut operands = instruction.operands().to_vec();
@@ -47,8 +46,9 @@ pub fn complete(module: &Module) -> Result<Option<Module>> {
         // The linker makes one variable of two with one name.
         let mut seen = HashSet::new();
         operands.extend(listed.iter().chain(reached).filter(|id| seen.insert(**id)));
-        is_changed |= operands != instruction.operands();
-        new.replace(&instruction, Op::EntryPoint, &operands);
+        if operands != instruction.operands() {
+            edit.replace(&instruction, Op::EntryPoint, &operands);
+        }
     }
-    is_changed.then(|| new.finish()).transpose()
+    edit.finish()
 }

@@ -8,36 +8,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::analysis::references::References;
 use crate::analysis::variable_facts::VariableFacts;
-use crate::{Definitions, Instruction, Op, Rewriter, Role};
+use crate::{Cursor, Definitions, Editor, Instruction, Op, Role};
 use crate::{Error, Result};
 
-/// Walks the functions of a module and gives each its own values for some variables.
+/// Gives each function of a module its own values for some variables.
 #[derive(Debug)]
 pub struct Localizer<'a, 'm> {
     references: &'a References<'m>,
     variables: &'a BTreeSet<u32>,
     /// The module-scope constants that are computed from the address of one of the variables.
     derived: BTreeSet<u32>,
-    function: Function,
-}
-
-/// The function that is being walked.
-#[derive(Debug, Default)]
-struct Function {
-    id: u32,
-    place: Place,
-    /// Variables and constants → what takes their place here.
-    local: BTreeMap<u32, u32>,
-}
-
-/// How far into a function the walk is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Place {
-    #[default]
-    BeforeBlocks,
-    /// At the variables of the first block.
-    Variables,
-    Body,
 }
 
 impl<'a, 'm> Localizer<'a, 'm> {
@@ -53,67 +33,7 @@ impl<'a, 'm> Localizer<'a, 'm> {
         moved: &BTreeSet<u32>,
     ) -> Result<Self> {
         let derived = derived_constants(references.definitions(), facts, variables, moved)?;
-        Ok(Self { references, variables, derived, function: Function::default() })
-    }
-
-    /// Whether `id` is a module-scope constant that goes, for every function computes it itself.
-    pub fn is_derived(&self, id: u32) -> bool {
-        self.derived.contains(&id)
-    }
-
-    /// Comes to the next instruction of a function, `OpFunction` included. Before the first one
-    /// behind the variables of the first block this writes what the function needs: `load` gives
-    /// the value that stands for a variable.
-    ///
-    /// # Errors
-    /// [`Error::Unsupported`] for constants that no instruction computes.
-    pub fn advance(
-        &mut self,
-        new: &mut Rewriter<'m>,
-        instruction: &Instruction<'_>,
-        load: impl FnMut(&mut Rewriter<'m>, u32) -> Option<u32>,
-    ) -> Result<()> {
-        match (self.function.place, instruction.op()) {
-            (_, Some(Op::Function)) => {
-                let id = instruction.result_id().unwrap_or(0);
-                self.function = Function { id, ..Function::default() };
-            }
-            (Place::BeforeBlocks, Some(Op::Label)) => self.function.place = Place::Variables,
-            (Place::Variables, Some(Op::Variable)) => self.check_initializer(instruction)?,
-            (Place::BeforeBlocks | Place::Body, _) | (Place::Variables, Some(Op::Line | Op::NoLine)) => {}
-            (Place::Variables, _) => {
-                self.function.place = Place::Body;
-                self.start(new, load)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// The words of an instruction after the first, with the local values in the place of the
-    /// variables.
-    pub fn mapped(&self, instruction: &Instruction<'_>) -> Vec<u32> {
-        let mut words = instruction.words.to_vec();
-        instruction.visit_ids(self.references.definitions(), |index, role| {
-            if role == Role::Id
-                && let Some(word) = words.get_mut(index)
-            {
-                *word = self.local(*word);
-            }
-        });
-        words.split_off(1.min(words.len()))
-    }
-
-    /// Copies an instruction of a function with the local values in the place of the variables.
-    pub fn copy(&self, new: &mut Rewriter<'m>, instruction: &Instruction<'_>) {
-        if self.function.local.is_empty() {
-            new.copy(instruction);
-        } else {
-            new.copy_mapped(instruction, |id| self.local(id));
-        }
-    }
-
-    fn local(&self, id: u32) -> u32 {
-        self.function.local.get(&id).copied().unwrap_or(id)
+        Ok(Self { references, variables, derived })
     }
 
     fn check_initializer(&self, instruction: &Instruction<'_>) -> Result<()> {
@@ -127,55 +47,108 @@ impl<'a, 'm> Localizer<'a, 'm> {
         }
     }
 
-    fn start(
-        &mut self,
-        new: &mut Rewriter<'m>,
-        mut load: impl FnMut(&mut Rewriter<'m>, u32) -> Option<u32>,
+    /// Gives each function its own values. `load` writes the value that stands for a variable at the start of a function; it gets the
+    /// function and the variable.
+    ///
+    /// # Errors
+    /// As [`values`](Self::values).
+    pub fn localize(
+        &self,
+        edit: &mut Editor<'m>,
+        mut load: impl FnMut(&mut Cursor<'_, 'm>, [u32; 2]) -> Option<u32>,
     ) -> Result<()> {
-        let ours = |id: &u32| self.variables.contains(id) || self.derived.contains(id);
-        let mut stack = self.references.direct(self.function.id);
-        stack.retain(ours);
-        // Each constant stands on the stack until what it uses is there.
-        let mut waiting = BTreeSet::new();
-        while let Some(&id) = stack.last() {
-            if self.function.local.contains_key(&id) {
-                stack.pop();
-            } else if self.variables.contains(&id) {
-                stack.pop();
-                let value = load(new, id);
-                self.function.local.extend(value.map(|value| (id, value)));
-            } else if waiting.insert(id) {
-                stack.extend(self.references.direct(id).iter().filter(|id| ours(id)));
-            } else {
-                stack.pop();
-                let Some(constant) = self.references.definitions().instruction(id) else { continue };
-                let result = new.fresh_id();
-                self.compute(new, &constant, result)?;
-                self.function.local.insert(id, result);
+        let definitions = self.references.definitions();
+        for function in self.references.module().instructions().filter(|i| i.is(Op::Function)) {
+            let Some(function) = function.result_id() else { continue };
+            let local = self.values(edit, function, |at, variable| load(at, [function, variable]))?;
+            for instruction in definitions.body(function).filter(|_| !local.is_empty()) {
+                edit.replace_words(&instruction, &self.mapped(&instruction, &local));
             }
         }
         Ok(())
     }
 
-    /// Writes a module-scope constant as an instruction.
-    fn compute(&self, new: &mut Rewriter<'m>, constant: &Instruction<'_>, result: u32) -> Result<()> {
-        let unsupported = || {
+    /// Writes the values that a function needs at its start, and says what they take the place of there. `load` writes the value that
+    /// stands for a variable.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] for constants that no instruction computes, and where such an address initializes a local variable.
+    pub fn values(
+        &self,
+        edit: &mut Editor<'m>,
+        function: u32,
+        mut load: impl FnMut(&mut Cursor<'_, 'm>, u32) -> Option<u32>,
+    ) -> Result<BTreeMap<u32, u32>> {
+        let definitions = self.references.definitions();
+        let ours = |id: &u32| self.variables.contains(id) || self.derived.contains(id);
+        let mut local = BTreeMap::new();
+        // Each constant stands on the stack until what it uses is there.
+        let mut stack = self.references.direct(function);
+        stack.retain(ours);
+        if stack.is_empty() {
+            return Ok(local);
+        }
+        let mut variables = definitions.body(function).filter(|i| i.is(Op::Variable));
+        variables.try_for_each(|variable| self.check_initializer(&variable))?;
+        let mut at = edit.at_entry(function);
+        let mut waiting = BTreeSet::new();
+        while let Some(&id) = stack.last() {
+            if local.contains_key(&id) {
+                stack.pop();
+            } else if self.variables.contains(&id) {
+                stack.pop();
+                local.extend(load(&mut at, id).map(|value| (id, value)));
+            } else if waiting.insert(id) {
+                stack.extend(self.references.direct(id).iter().filter(|id| ours(id)));
+            } else {
+                stack.pop();
+                let Some(constant) = definitions.instruction(id) else { continue };
+                let (op, ty, operands) = self.computation(&constant, &local)?;
+                local.insert(id, at.emit(op, ty, &operands));
+            }
+        }
+        Ok(local)
+    }
+
+    /// The words of an instruction after the first, with the local values in the place of the variables.
+    pub fn mapped(&self, instruction: &Instruction<'_>, local: &BTreeMap<u32, u32>) -> Vec<u32> {
+        let mut words = instruction.words.to_vec();
+        instruction.visit_ids(self.references.definitions(), |index, role| {
+            if role == Role::Id
+                && let Some(word) = words.get_mut(index)
+            {
+                *word = local.get(word).copied().unwrap_or(*word);
+            }
+        });
+        words.split_off(1.min(words.len()))
+    }
+
+    /// The module-scope constants that go, for every function computes them itself.
+    pub fn derived(&self) -> impl Iterator<Item = u32> {
+        self.derived.iter().copied()
+    }
+
+    /// The instruction that computes a module-scope constant: opcode, type and operands.
+    fn computation(
+        &self,
+        constant: &Instruction<'_>,
+        local: &BTreeMap<u32, u32>,
+    ) -> Result<(Op, u32, Vec<u32>)> {
+        let words = self.mapped(constant, local);
+        let found = match (constant.op(), words.as_slice()) {
+            (Some(Op::SpecConstantOp), &[ty, _, op, ref operands @ ..]) => {
+                Op::from_u32(op).map(|op| (op, ty, operands.to_vec()))
+            }
+            (Some(_), [ty, _, operands @ ..]) => Some((Op::CompositeConstruct, *ty, operands.to_vec())),
+            _ => None,
+        };
+        found.ok_or_else(|| {
             Error::Unsupported(format!(
                 "the constant at word {} computes with the address of a device global by an operation that no \
                  instruction does",
                 constant.at
             ))
-        };
-        let words = self.mapped(constant);
-        let (op, ty, operands) = match (constant.op(), words.as_slice()) {
-            (Some(Op::SpecConstantOp), &[ty, _, op, ref operands @ ..]) => {
-                (Op::from_u32(op).ok_or_else(unsupported)?, ty, operands)
-            }
-            (Some(_), [ty, _, operands @ ..]) => (Op::CompositeConstruct, *ty, operands),
-            _ => return Err(unsupported()),
-        };
-        new.push(op, &[&[ty, result], operands].concat());
-        Ok(())
+        })
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::Result;
-use crate::{Definitions, Module, Op, Rewriter, Role, is_type};
+use crate::{Definitions, Editor, Module, Op, Role, is_type};
 
 /// Replaces every type that equals an earlier one by that; structs, arrays and opaque types are
 /// types of their own.
@@ -11,9 +11,10 @@ use crate::{Definitions, Module, Op, Rewriter, Role, is_type};
 /// Types must stand after those that they are made of.
 ///
 /// # Errors
-/// As [`Rewriter::finish`].
+/// As [`Editor::finish`].
 pub fn merge_types(module: &Module) -> Result<Module> {
     let definitions = Definitions::new(module);
+    let mut edit = Editor::new(&definitions);
     let mut merged: HashMap<u32, u32> = HashMap::new();
     let mut known: HashMap<Vec<u32>, u32> = HashMap::new();
     for instruction in module.instructions().take_while(|i| !i.is(Op::Function)) {
@@ -35,26 +36,13 @@ pub fn merge_types(module: &Module) -> Result<Module> {
         match known.get(&key) {
             Some(&first) => {
                 merged.insert(id, first);
+                edit.replace_uses(id, first);
+                edit.remove(&instruction);
             }
             None => {
                 known.insert(key, id);
             }
         }
     }
-    if merged.is_empty() {
-        return Ok(module.clone());
-    }
-    let mut new = Rewriter::new(&definitions);
-    let mut in_function = false;
-    for instruction in module.instructions() {
-        in_function |= instruction.is(Op::Function);
-        let names_merged = !in_function
-            && matches!(instruction.op(), Some(Op::Name | Op::Decorate))
-            && instruction.operand(0).is_some_and(|id| merged.contains_key(&id));
-        let is_merged = !in_function && instruction.result_id().is_some_and(|id| merged.contains_key(&id));
-        if !names_merged && !is_merged {
-            new.copy_mapped(&instruction, |id| merged.get(&id).copied().unwrap_or(id));
-        }
-    }
-    new.finish()
+    Ok(edit.finish()?.unwrap_or_else(|| module.clone()))
 }

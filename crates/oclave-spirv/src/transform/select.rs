@@ -1,6 +1,6 @@
 //! `OpSelect` of whole values by one condition, which came with SPIR-V 1.4, for older versions.
 
-use crate::{Definitions, Instruction, Module, Op, Rewriter, Type, TypeTable, Version};
+use crate::{Cursor, Definitions, Editor, Instruction, Module, Op, Type, TypeTable, Version};
 
 /// Most parts of a struct or array that are selected one by one.
 const MOST_PARTS: usize = 1024;
@@ -32,14 +32,14 @@ pub(super) fn is_of_wholes(
     }
 }
 
-/// Writes such a select part by part; `None`, and nothing is written, where it has too many parts.
-pub(super) fn lower(new: &mut Rewriter<'_>, select: &Instruction<'_>, types: &TypeTable<'_>) -> Option<()> {
+/// Replaces such a select by selects of its parts; `None`, and nothing is changed, where it has too many parts.
+pub(super) fn lower(edit: &mut Editor<'_>, select: &Instruction<'_>, types: &TypeTable<'_>) -> Option<()> {
     let (ty, result) = (select.result_type()?, select.result_id()?);
     let &[condition, a, b] = select.operands() else { return None };
     if parts(ty, types)? > MOST_PARTS {
         return None;
     }
-    emit(new, types, ty, condition, [a, b], result)
+    emit(&mut edit.instead_of(select), types, ty, condition, [a, b], result)
 }
 
 /// The types of the members of a struct or array.
@@ -64,7 +64,7 @@ fn parts(ty: u32, types: &TypeTable<'_>) -> Option<usize> {
 }
 
 fn emit(
-    new: &mut Rewriter<'_>,
+    at: &mut Cursor<'_, '_>,
     types: &TypeTable<'_>,
     ty: u32,
     condition: u32,
@@ -73,26 +73,22 @@ fn emit(
 ) -> Option<()> {
     match types.ty(ty)? {
         Type::Vector { count, .. } => {
-            let bool = new.bool_type();
-            let bools = new.vector_type(bool, count);
-            let conditions = new.fresh_id();
-            let mut operands = vec![bools, conditions];
-            operands.extend((0..count).map(|_| condition));
-            new.push(Op::CompositeConstruct, &operands);
-            new.push(Op::Select, &[ty, result, conditions, a, b]);
+            let bool = at.bool_type();
+            let bools = at.vector_type(bool, count);
+            let conditions = at.emit(Op::CompositeConstruct, bools, &vec![condition; count as usize]);
+            at.push(Op::Select, &[ty, result, conditions, a, b]);
         }
         Type::Struct { .. } | Type::Array { .. } => {
             let mut operands = vec![ty, result];
             for (index, member) in (0_u32..).zip(members(ty, types)?) {
-                let [x, y, part] = std::array::from_fn(|_| new.fresh_id());
-                new.push(Op::CompositeExtract, &[member, x, a, index]);
-                new.push(Op::CompositeExtract, &[member, y, b, index]);
-                emit(new, types, member, condition, [x, y], part)?;
+                let parts = [a, b].map(|whole| at.emit(Op::CompositeExtract, member, &[whole, index]));
+                let part = at.fresh_id();
+                emit(at, types, member, condition, parts, part)?;
                 operands.push(part);
             }
-            new.push(Op::CompositeConstruct, &operands);
+            at.push(Op::CompositeConstruct, &operands);
         }
-        _ => new.push(Op::Select, &[ty, result, condition, a, b]),
+        _ => at.push(Op::Select, &[ty, result, condition, a, b]),
     }
     Some(())
 }

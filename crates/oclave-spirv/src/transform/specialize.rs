@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use crate::Decoration;
 
-use crate::{Definitions, Module, Op, Rewriter, Type, TypeTable};
+use crate::{Definitions, Editor, Module, Op, Type, TypeTable};
 use crate::{Error, Result};
 
 /// The module with other defaults of its specialization constants: those with these `SpecId`s get
@@ -18,21 +18,17 @@ pub fn specialize(module: &Module, values: &[(u32, &[u8])]) -> Result<Module> {
     let definitions = Definitions::new(module);
     let types = TypeTable::new(&definitions);
     let wanted = targets(module, values)?;
-    let mut new = Rewriter::new(&definitions);
+    let mut edit = Editor::new(&definitions);
     for instruction in module.instructions() {
         let (Some(ty), Some(id)) = (instruction.result_type(), instruction.result_id()) else {
-            new.copy(&instruction);
             continue;
         };
-        let Some((spec_id, bytes)) = wanted.get(&id) else {
-            new.copy(&instruction);
-            continue;
-        };
+        let Some((spec_id, bytes)) = wanted.get(&id) else { continue };
         match instruction.op() {
             Some(Op::SpecConstantTrue | Op::SpecConstantFalse) => {
                 let is_true = bytes.iter().any(|byte| *byte != 0);
                 let op = if is_true { Op::SpecConstantTrue } else { Op::SpecConstantFalse };
-                new.replace(&instruction, op, &[ty, id]);
+                edit.replace(&instruction, op, &[ty, id]);
             }
             Some(Op::SpecConstant) => {
                 let literal = literal(types.ty(ty), bytes).ok_or_else(|| {
@@ -43,12 +39,12 @@ pub fn specialize(module: &Module, values: &[(u32, &[u8])]) -> Result<Module> {
                     Error::Unsupported(what)
                 })?;
                 let operands: Vec<u32> = [ty, id].into_iter().chain(literal).collect();
-                new.replace(&instruction, Op::SpecConstant, &operands);
+                edit.replace(&instruction, Op::SpecConstant, &operands);
             }
-            _ => new.copy(&instruction),
+            _ => {}
         }
     }
-    new.finish()
+    Ok(edit.finish()?.unwrap_or_else(|| module.clone()))
 }
 
 /// Id of the constant → its `SpecId` and its bytes.

@@ -9,7 +9,7 @@ use crate::transform::hints::{
     EXPECT_ASSUME, FAST_MATH_INTEL, FPGA_LOOP_CONTROLS, HINTS, Hint, LOOP_CONTROL_CORE, LOOP_CONTROLS,
     MEMORY_ALIASING, OPT_NONE, trim_loop_control,
 };
-use crate::{Decoration, Definitions, Instruction, Module, Op, Rewriter, Role, StorageClass, is_decoration};
+use crate::{Decoration, Definitions, Editor, Instruction, Module, Op, Role, StorageClass, is_decoration};
 
 /// The decoration by which `annotate` attributes arrive.
 pub const USER_SEMANTIC: u32 = 5635;
@@ -36,13 +36,13 @@ pub fn is_kernel_language(language: u32) -> bool {
 /// Function. `llvm-spirv` leaves the strings of annotations in such variables, and drivers crash on
 /// them. It also drops `OpSource` of languages that drivers do not know, attributes of pointers on
 /// images and the like, and repeated decorations, which drivers refuse. Variables and merge
-/// instructions end up where SPIR-V wants them in blocks.
+/// instructions end up where SPIR-V wants them in blocks, sections in order, types and constants behind those that they use.
 ///
 /// A capability that is not taken goes with its extension, decorations, execution modes, mask bits
 /// and instructions. A capability that means more than a hint is never touched.
 ///
 /// # Errors
-/// As [`Rewriter::finish`].
+/// As [`Editor::finish`].
 pub fn strip(module: &Module, takes: impl Fn(u32) -> bool) -> Result<Module> {
     let definitions = Definitions::new(module);
     let untaken: Vec<&Hint> = HINTS.iter().filter(|hint| !takes(hint.capability)).collect();
@@ -58,33 +58,38 @@ pub fn strip(module: &Module, takes: impl Fn(u32) -> bool) -> Result<Module> {
             .collect(),
         leftovers: leftovers(&definitions),
     };
-    let expected = if plan.lacks(EXPECT_ASSUME) { expectations(module) } else { HashMap::new() };
-    let mut new = Rewriter::new(&definitions);
+    let mut edit = Editor::new(&definitions);
+    // A changed module has all in order.
+    if definitions.are_unsorted() {
+        edit.sort_types();
+    }
+    if plan.lacks(EXPECT_ASSUME) {
+        expectations(module).into_iter().for_each(|(result, value)| edit.replace_uses(result, value));
+    }
     let mut in_function = false;
     let mut decorations = HashSet::new();
     for instruction in module.instructions() {
         in_function |= instruction.is(Op::Function);
+        let mut is_repetition = || {
+            instruction.op().is_some_and(is_decoration)
+                && !decorations.insert((instruction.opcode, instruction.operands()))
+        };
         if in_function {
-            plan.in_function(&mut new, &instruction, &expected);
-        } else if instruction.op().is_some_and(is_decoration)
-            && !decorations.insert((instruction.opcode, instruction.operands()))
-        {
-            // A repetition.
-        } else if is_attribute_of_object(&definitions, &instruction) {
+            plan.in_function(&mut edit, &instruction);
+        } else if is_repetition()
             // LLVM had a pointer there.
-        } else if plan.keeps(&instruction) {
-            if let Some(operands) = fast_math(&instruction).filter(|_| plan.lacks(FAST_MATH_INTEL)) {
-                new.replace(&instruction, Op::Decorate, &operands);
-            } else if instruction.is(Op::EntryPoint) {
-                new.copy_unless_gone(&instruction, |id| plan.leftovers.contains(&id));
-            } else {
-                new.copy(&instruction);
-            }
+            || is_attribute_of_object(&definitions, &instruction)
+            || !plan.keeps(&instruction)
+        {
+            edit.remove(&instruction);
+        } else if let Some(operands) = fast_math(&instruction).filter(|_| plan.lacks(FAST_MATH_INTEL)) {
+            edit.replace(&instruction, Op::Decorate, &operands);
         }
         in_function &= !instruction.is(Op::FunctionEnd);
     }
-    let stripped = new.finish()?;
-    Ok(block_layout::sort(&stripped)?.unwrap_or(stripped))
+    let stripped = edit.finish()?;
+    let sorted = block_layout::sort(stripped.as_ref().unwrap_or(module))?;
+    Ok(sorted.or(stripped).unwrap_or_else(|| module.clone()))
 }
 
 /// Whether an attribute of pointers (`NoCapture` …) is on a parameter that is an image, a sampler or
@@ -134,10 +139,7 @@ impl Plan {
             Op::Capability => !operand(0).is_some_and(|c| self.capabilities.contains(&c)),
             Op::Source => operand(0).is_some_and(is_kernel_language),
             Op::Extension => !self.extensions.iter().any(|e| instruction.string_is(0, e)),
-            Op::Name => !operand(0).is_some_and(|id| self.leftovers.contains(&id)),
-            Op::Decorate | Op::DecorateId | Op::DecorateString => {
-                !goes(operand(1)) && !operand(0).is_some_and(|id| self.leftovers.contains(&id))
-            }
+            Op::Decorate | Op::DecorateId | Op::DecorateString => !goes(operand(1)),
             Op::MemberDecorate | Op::MemberDecorateString => !goes(operand(2)),
             Op::ExecutionMode | Op::ExecutionModeId => !operand(1).is_some_and(|m| self.modes.contains(&m)),
             Op::Variable => !instruction.result_id().is_some_and(|id| self.leftovers.contains(&id)),
@@ -145,38 +147,20 @@ impl Plan {
         }
     }
 
-    fn in_function(
-        &self,
-        new: &mut Rewriter<'_>,
-        instruction: &Instruction<'_>,
-        expected: &HashMap<u32, u32>,
-    ) {
+    fn in_function(&self, edit: &mut Editor<'_>, instruction: &Instruction<'_>) {
         let opcode = u32::from(instruction.opcode);
-        let dropped = match opcode {
+        let is_dropped = match opcode {
             OP_ASSUME_TRUE | OP_EXPECT => self.lacks(EXPECT_ASSUME),
             OP_LOOP_CONTROL => self.lacks(LOOP_CONTROLS),
             _ => OP_ALIAS.contains(&opcode) && self.lacks(MEMORY_ALIASING),
         };
-        if dropped {
-            return;
+        if is_dropped {
+            edit.remove(instruction);
+        } else if let Some((op, operands)) =
+            self.unhinted(instruction).or_else(|| with_alignment(instruction))
+        {
+            edit.replace(instruction, op, &operands);
         }
-        if let Some((op, operands)) = self.unhinted(instruction).or_else(|| with_alignment(instruction)) {
-            return new.replace(instruction, op, &operands);
-        }
-        if expected.is_empty() {
-            return new.copy(instruction);
-        }
-        new.copy_mapped(instruction, |id| {
-            let mut id = id;
-            // Expectations of expectations: as many steps as there are, so that a cycle ends.
-            for _ in 0..expected.len() {
-                match expected.get(&id) {
-                    Some(&value) => id = value,
-                    None => break,
-                }
-            }
-            id
-        });
     }
 
     /// The instruction without the mask bits of what is not taken, where it has such.
@@ -258,13 +242,21 @@ fn leftovers(definitions: &Definitions<'_>) -> HashSet<u32> {
     variables
 }
 
-/// The value behind the result of every `OpExpectKHR`.
+/// The results of `OpExpectKHR`, each with the value that is expected to be something.
 fn expectations(module: &Module) -> HashMap<u32, u32> {
-    module
+    let found: HashMap<u32, u32> = module
         .instructions()
         .filter(|i| u32::from(i.opcode) == OP_EXPECT)
         .filter_map(|i| Some((i.result_id()?, i.operand(0)?)))
-        .collect()
+        .collect();
+    // Expectations of expectations: as many steps as there are, so that a cycle ends.
+    let value = |id: u32| {
+        std::iter::successors(Some(id), |id| found.get(id).copied())
+            .take(found.len() + 1)
+            .last()
+            .unwrap_or(id)
+    };
+    found.keys().map(|id| (*id, value(*id))).collect()
 }
 
 /// The operands of an `FPFastMathMode` decoration without the bits of

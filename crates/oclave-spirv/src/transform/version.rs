@@ -3,7 +3,7 @@
 use super::select;
 use crate::transform::hints::{LOOP_CONTROL_1_0, LOOP_CONTROL_1_1, LOOP_CONTROL_CORE, trim_loop_control};
 use crate::{
-    Capability, Decoration, Definitions, Instruction, Module, Op, Rewriter, StorageClass, Type, TypeTable,
+    Capability, Decoration, Definitions, Editor, Instruction, Module, Op, StorageClass, Type, TypeTable,
     Version, string_words,
 };
 use crate::{Error, Result};
@@ -68,12 +68,12 @@ pub fn lower_with(module: &Module, max: Version, keeps_wraps: bool) -> Result<Mo
     let definitions = Definitions::new(module);
     let lowering =
         Lowering { max, keeps_wraps, definitions: &definitions, types: TypeTable::new(&definitions) };
-    let mut new = Rewriter::new(&definitions);
-    new.set_version(max);
+    let mut edit = Editor::new(&definitions);
+    edit.set_version(max);
     for instruction in module.instructions() {
-        lowering.instruction(&mut new, &instruction)?;
+        lowering.instruction(&mut edit, &instruction)?;
     }
-    new.finish()
+    Ok(edit.finish()?.unwrap_or_else(|| module.clone()))
 }
 
 struct Lowering<'d, 'm> {
@@ -84,15 +84,12 @@ struct Lowering<'d, 'm> {
 }
 
 impl Lowering<'_, '_> {
-    fn instruction(&self, new: &mut Rewriter<'_>, instruction: &Instruction<'_>) -> Result<()> {
-        let Some(op) = instruction.op() else {
-            new.copy(instruction);
-            return Ok(());
-        };
+    fn instruction(&self, edit: &mut Editor<'_>, instruction: &Instruction<'_>) -> Result<()> {
+        let Some(op) = instruction.op() else { return Ok(()) };
         let before_1_4 = self.max < Version::V1_4;
         let operands = instruction.operands();
         match (op, operands) {
-            (Op::Capability, &[capability]) => return self.capability(new, capability),
+            (Op::Capability, &[capability]) => return self.capability(edit, capability),
             (Op::EntryPoint, &[model, function, ..]) if before_1_4 => {
                 let (Some(name), Some(interface)) = (instruction.string(2), instruction.after_string(2))
                 else {
@@ -101,8 +98,7 @@ impl Lowering<'_, '_> {
                 let mut kept = vec![model, function];
                 kept.extend(string_words(&name));
                 kept.extend(interface.iter().filter(|&&id| self.is_in_or_out(id)));
-                new.replace(instruction, op, &kept);
-                return Ok(());
+                edit.replace(instruction, op, &kept);
             }
             (Op::ExecutionModeId, _) if self.max < Version::V1_2 => {
                 return Err(self.unsupported("OpExecutionModeId"));
@@ -110,30 +106,30 @@ impl Lowering<'_, '_> {
             (Op::ExecutionMode, &[_, mode, ..]) if self.max < V1_1 && (33..=38).contains(&mode) => {
                 return Err(self.unsupported(&format!("execution mode {mode}")));
             }
-            (Op::ModuleProcessed, _) if self.max < V1_1 => return Ok(()),
+            (Op::ModuleProcessed, _) if self.max < V1_1 => edit.remove(instruction),
             (Op::DecorateId, _) if self.max < Version::V1_2 => return Err(self.unsupported("OpDecorateId")),
             (Op::Decorate, &[_, decoration, ..]) if before_1_4 && is_wrap(decoration) => {
-                if !self.keeps_wraps {
-                    return Ok(());
+                match self.keeps_wraps {
+                    true => edit.extension(WRAPS),
+                    false => edit.remove(instruction),
                 }
-                new.extension(WRAPS);
             }
             (Op::PtrEqual, &[a, b]) if before_1_4 => {
-                return self.compare(new, instruction, Op::IEqual, a, b);
+                return self.compare(edit, instruction, Op::IEqual, a, b);
             }
             (Op::PtrNotEqual, &[a, b]) if before_1_4 => {
-                return self.compare(new, instruction, Op::INotEqual, a, b);
+                return self.compare(edit, instruction, Op::INotEqual, a, b);
             }
-            (Op::PtrDiff, &[a, b]) if before_1_4 => return self.difference(new, instruction, a, b),
+            (Op::PtrDiff, &[a, b]) if before_1_4 => return self.difference(edit, instruction, a, b),
             (Op::CopyLogical, _) if before_1_4 => return Err(self.unsupported("OpCopyLogical")),
             (Op::Select, _)
                 if before_1_4 && select::is_of_wholes(instruction, self.definitions, &self.types) =>
             {
-                return select::lower(new, instruction, &self.types)
+                return select::lower(edit, instruction, &self.types)
                     .ok_or_else(|| self.unsupported("OpSelect of structs or arrays of this size"));
             }
             (Op::CopyMemory | Op::CopyMemorySized, _) if before_1_4 => {
-                return self.copy_memory(new, instruction, op);
+                return self.copy_memory(edit, instruction, op);
             }
             (Op::LoopMerge, &[merge, next, ref control @ ..]) => {
                 let allowed = match () {
@@ -144,8 +140,7 @@ impl Lowering<'_, '_> {
                 // Bits of extensions stand behind those of the core: they stay where the core's do.
                 if control.first().is_some_and(|mask| mask & LOOP_CONTROL_CORE & !allowed != 0) {
                     let trimmed = trim_loop_control(control, allowed);
-                    new.replace(instruction, op, &[&[merge, next], trimmed.as_slice()].concat());
-                    return Ok(());
+                    edit.replace(instruction, op, &[&[merge, next], trimmed.as_slice()].concat());
                 }
             }
             _ if introduced(op).is_some_and(|v| v > self.max) => {
@@ -153,41 +148,38 @@ impl Lowering<'_, '_> {
             }
             _ => {}
         }
-        new.copy(instruction);
         Ok(())
     }
 
-    fn capability(&self, new: &mut Rewriter<'_>, capability: u32) -> Result<()> {
+    fn capability(&self, edit: &mut Editor<'_>, capability: u32) -> Result<()> {
         let newer = CAPABILITIES.iter().find(|(c, since, _)| *c as u32 == capability && *since > self.max);
         match newer {
-            Some((_, _, Some(extension))) => new.extension(extension),
+            Some((_, _, Some(extension))) => edit.extension(extension),
             Some((c, _, None)) => return Err(self.unsupported(&format!("capability {c:?}"))),
             None => {}
         }
-        new.push_in(crate::Section::Capabilities, Op::Capability, &[capability]);
         Ok(())
     }
 
     /// A comparison of two pointers as one of two integers.
-    fn compare(&self, new: &mut Rewriter<'_>, at: &Instruction<'_>, op: Op, a: u32, b: u32) -> Result<()> {
-        let (Some(ty), Some(id)) = (at.result_type(), at.result_id()) else {
+    fn compare(&self, edit: &mut Editor<'_>, old: &Instruction<'_>, op: Op, a: u32, b: u32) -> Result<()> {
+        let (Some(ty), Some(id)) = (old.result_type(), old.result_id()) else {
             return Err(self.unsupported("a comparison without result"));
         };
-        let integer = new.int_type(self.types.pointer_bytes() * 8);
-        let (x, y) = (new.fresh_id(), new.fresh_id());
-        new.push(Op::ConvertPtrToU, &[integer, x, a]);
-        new.push(Op::ConvertPtrToU, &[integer, y, b]);
-        new.push(op, &[ty, id, x, y]);
+        let integer = edit.int_type(self.types.pointer_bytes() * 8);
+        let mut at = edit.instead_of(old);
+        let [x, y] = [a, b].map(|pointer| at.emit(Op::ConvertPtrToU, integer, &[pointer]));
+        at.push(op, &[ty, id, x, y]);
         Ok(())
     }
 
     /// The distance of two pointers in elements.
-    fn difference(&self, new: &mut Rewriter<'_>, at: &Instruction<'_>, a: u32, b: u32) -> Result<()> {
+    fn difference(&self, edit: &mut Editor<'_>, old: &Instruction<'_>, a: u32, b: u32) -> Result<()> {
         let width = self.types.pointer_bytes() * 8;
-        let result = at.result_type().and_then(|ty| self.types.ty(ty));
+        let result = old.result_type().and_then(|ty| self.types.ty(ty));
         let pointee = self.definitions.type_of(a).and_then(|ty| self.types.ty(ty));
         let (Some(ty), Some(id), Some(Type::Pointer { pointee, .. })) =
-            (at.result_type(), at.result_id(), pointee)
+            (old.result_type(), old.result_id(), pointee)
         else {
             return Err(self.unsupported("OpPtrDiff of something other than pointers"));
         };
@@ -195,39 +187,32 @@ impl Lowering<'_, '_> {
         else {
             return Err(self.unsupported("OpPtrDiff of pointers to a type without size"));
         };
-        let integer = new.int_type(width);
-        let size = new.int_constant(width, size);
-        let [x, y, bytes, count] = std::array::from_fn(|_| new.fresh_id());
-        new.push(Op::ConvertPtrToU, &[integer, x, a]);
-        new.push(Op::ConvertPtrToU, &[integer, y, b]);
-        new.push(Op::ISub, &[integer, bytes, x, y]);
+        let integer = edit.int_type(width);
+        let size = edit.int_constant(width, size);
+        let mut at = edit.instead_of(old);
+        let [x, y] = [a, b].map(|pointer| at.emit(Op::ConvertPtrToU, integer, &[pointer]));
+        let bytes = at.emit(Op::ISub, integer, &[x, y]);
         if result == width {
-            new.push(Op::SDiv, &[ty, id, bytes, size]);
+            at.push(Op::SDiv, &[ty, id, bytes, size]);
         } else {
-            new.push(Op::SDiv, &[integer, count, bytes, size]);
-            new.push(Op::SConvert, &[ty, id, count]);
+            let count = at.emit(Op::SDiv, integer, &[bytes, size]);
+            at.push(Op::SConvert, &[ty, id, count]);
         }
         Ok(())
     }
 
     /// Two memory operands, of the target and of the source, as one for both.
-    fn copy_memory(&self, new: &mut Rewriter<'_>, at: &Instruction<'_>, op: Op) -> Result<()> {
+    fn copy_memory(&self, edit: &mut Editor<'_>, old: &Instruction<'_>, op: Op) -> Result<()> {
         let fixed = if op == Op::CopyMemory { 2 } else { 3 };
         let (aligned, simple) = (0x2, 0x7);
-        let (head, access) = at.operands().split_at_checked(fixed).unwrap_or_default();
+        let (head, access) = old.operands().split_at_checked(fixed).unwrap_or_default();
         let one = |access: &[u32]| -> Option<(u32, Option<u32>, usize)> {
             let mask = *access.first()?;
             let alignment = if mask & aligned != 0 { Some(*access.get(1)?) } else { None };
             Some((mask, alignment, 1 + usize::from(alignment.is_some())))
         };
-        let Some((first, first_alignment, length)) = one(access) else {
-            new.copy(at);
-            return Ok(());
-        };
-        let Some((second, second_alignment, _)) = access.get(length..).and_then(one) else {
-            new.copy(at);
-            return Ok(());
-        };
+        let Some((first, first_alignment, length)) = one(access) else { return Ok(()) };
+        let Some((second, second_alignment, _)) = access.get(length..).and_then(one) else { return Ok(()) };
         if (first | second) & !simple != 0 {
             return Err(self.unsupported(&format!("Op{op:?} with two memory operands")));
         }
@@ -238,7 +223,7 @@ impl Lowering<'_, '_> {
             (first | second) & 0x1 | first & second & 0x4 | if alignment.is_some() { aligned } else { 0 };
         operands.push(mask);
         operands.extend(alignment);
-        new.replace(at, op, &operands);
+        edit.replace(old, op, &operands);
         Ok(())
     }
 

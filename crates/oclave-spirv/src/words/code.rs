@@ -19,9 +19,9 @@ impl Code {
     /// specification).
     ///
     /// An instruction of more than 65535 words cannot be encoded: it is left out, and
-    /// [`Rewriter::finish`] fails.
+    /// [`Editor::finish`] fails.
     ///
-    /// [`Rewriter::finish`]: super::Rewriter::finish
+    /// [`Editor::finish`]: super::Editor::finish
     pub fn push(&mut self, op: Op, operands: &[u32]) {
         self.push_opcode(op as u32, operands);
     }

@@ -2,9 +2,11 @@
 
 use ::spirv::{Op, StorageClass};
 
+use super::grammar::Role;
 use super::id_map::IdMap;
 use super::instruction::Instruction;
 use super::module::Module;
+use super::section::Section;
 
 /// The defining instruction of every id of a module, built in one walk.
 #[derive(Debug, Clone)]
@@ -12,6 +14,8 @@ pub struct Definitions<'m> {
     module: &'m Module,
     /// First word of the defining instruction; 0 where there is none.
     at: IdMap<u32>,
+    /// The word where each function starts, and its id.
+    functions: Vec<(usize, u32)>,
     opencl_std: Option<u32>,
 }
 
@@ -19,18 +23,21 @@ impl<'m> Definitions<'m> {
     /// Walks the module. Of several definitions of one id the first counts.
     pub fn new(module: &'m Module) -> Self {
         let mut at = IdMap::new(module, 0);
-        let mut opencl_std = None;
+        let (mut functions, mut opencl_std) = (Vec::new(), None);
         for instruction in module.instructions() {
             let Some(id) = instruction.result_id() else { continue };
             // A module has less than 2^32 words: see Module::from_words.
             if at.value(id) == 0 {
                 at.insert(id, instruction.at as u32);
             }
+            if instruction.is(Op::Function) {
+                functions.push((instruction.at, id));
+            }
             if instruction.is(Op::ExtInstImport) && instruction.string_is(0, "OpenCL.std") {
                 opencl_std = Some(id);
             }
         }
-        Self { module, at, opencl_std }
+        Self { module, at, functions, opencl_std }
     }
 
     /// The module that these are the definitions of.
@@ -54,6 +61,12 @@ impl<'m> Definitions<'m> {
             0 => None,
             at => Some(at as usize),
         }
+    }
+
+    /// The function that an instruction of the module is in; `None` before the first function.
+    pub fn function_of(&self, instruction: &Instruction<'_>) -> Option<u32> {
+        let behind = self.functions.partition_point(|(at, _)| *at <= instruction.at);
+        self.functions.get(behind.checked_sub(1)?).map(|(_, function)| *function)
     }
 
     /// The id of the type of the value `id`.
@@ -122,5 +135,42 @@ impl<'m> Definitions<'m> {
             width @ 1..=32 => Some(low & (u64::MAX >> (64 - width))),
             _ => None,
         }
+    }
+
+    /// The instructions of a block behind its label.
+    pub fn block(&self, label: u32) -> impl Iterator<Item = Instruction<'m>> + use<'m> {
+        let start = self.word_index(label).unwrap_or(usize::MAX);
+        let rest = self.module.instructions_from(start).skip(1);
+        rest.take_while(|i| !matches!(i.op(), Some(Op::Label | Op::FunctionEnd)))
+    }
+
+    /// Whether sections, functions without blocks, types, constants or variables stand where the specification does not want them. llvm-spirv
+    /// writes constants before those that they use.
+    pub fn are_unsorted(&self) -> bool {
+        let mut last = Section::Capabilities;
+        let mut instructions = self.module.instructions();
+        while let Some(instruction) = instructions.next() {
+            let section = if instruction.is(Op::Function) {
+                let body = instructions.by_ref().take_while(|i| !i.is(Op::FunctionEnd));
+                let labels = body.filter(|i| i.is(Op::Label)).count();
+                if labels == 0 { Section::Declarations } else { Section::Definitions }
+            } else {
+                Section::of(&instruction, last)
+            };
+            if section < last || section == Section::Types && self.uses_later(&instruction) {
+                return true;
+            }
+            last = section;
+        }
+        false
+    }
+
+    fn uses_later(&self, instruction: &Instruction<'_>) -> bool {
+        let mut is_late = false;
+        instruction.visit_ids(self, |index, role| {
+            let used = instruction.word(index).and_then(|id| self.word_index(id));
+            is_late |= matches!(role, Role::Id | Role::ResultType) && used > Some(instruction.at);
+        });
+        is_late
     }
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-use ::spirv::Op;
+use ::spirv::{Decoration, LinkageType, Op};
 
 use super::definitions::Definitions;
 use super::grammar::{self, Fit, Role};
@@ -109,6 +109,19 @@ impl<'m> Instruction<'m> {
         grammar::visit_ids(self, definitions, visit)
     }
 
+    /// The words with each id that the instruction uses or defines replaced by `map`. Words of unknown instructions stay as they are.
+    pub(super) fn mapped(&self, definitions: &Definitions<'_>, mut map: impl FnMut(u32) -> u32) -> Vec<u32> {
+        let mut words = self.words.to_vec();
+        self.visit_ids(definitions, |index, role| {
+            if role != Role::MaybeId
+                && let Some(word) = words.get_mut(index)
+            {
+                *word = map(*word);
+            }
+        });
+        words
+    }
+
     /// Whether the grammar table has the opcode.
     pub fn is_known(&self) -> bool {
         grammar::is_known(self.opcode)
@@ -143,5 +156,18 @@ impl<'m> Instruction<'m> {
             bytes.truncate(end);
         }
         Some((bytes, count))
+    }
+
+    /// The id that the instruction gives a linkage name, the name, and whether it is exported or imported.
+    pub fn linkage(&self) -> Option<(u32, Cow<'m, str>, LinkageType)> {
+        match *self.operands() {
+            [id, decoration, ..]
+                if self.is(Op::Decorate) && decoration == Decoration::LinkageAttributes as u32 =>
+            {
+                let kind = self.after_string(2)?.first().copied().and_then(LinkageType::from_u32)?;
+                Some((id, self.string(2)?, kind))
+            }
+            _ => None,
+        }
     }
 }

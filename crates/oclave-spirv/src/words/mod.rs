@@ -8,7 +8,9 @@
 //! | [`Instruction`] | one instruction: opcode, operands, strings, ids |
 //! | [`Definitions`] | id → defining instruction |
 //! | [`TypeTable`] | id → [`Type`], with sizes, alignments and field offsets |
-//! | [`Rewriter`], [`Code`] | a new module from an old one, section by section |
+//! | [`Editor`], [`Cursor`] | changes of a module at given instructions |
+//! | [`Declarations`] | what is added outside of functions: types, constants, decorations, names, imports |
+//! | [`Code`] | instructions that are being written |
 //! | [`Builder`] | a new module from nothing |
 //!
 //! Opcodes, decorations, capabilities and the like are those of the `spirv` crate. Opcodes and
@@ -16,7 +18,9 @@
 
 mod builder;
 mod code;
+mod declarations;
 mod definitions;
+mod editor;
 mod grammar;
 mod grammar_table;
 mod id_map;
@@ -24,7 +28,6 @@ mod instruction;
 mod module;
 mod opcodes;
 mod order;
-mod rewriter;
 mod section;
 mod types;
 
@@ -35,7 +38,9 @@ pub use ::spirv::{
 };
 pub use builder::{Builder, TypeId, ValueId};
 pub use code::{Code, string_words};
+pub use declarations::Declarations;
 pub use definitions::Definitions;
+pub use editor::{Cursor, Editor};
 pub use grammar::{Fit, Role};
 pub use id_map::IdMap;
 pub use instruction::Instruction;
@@ -45,7 +50,6 @@ pub use opcodes::{
     is_group, is_group_function, is_group_reduction, is_integer_comparison, is_pure, is_sub_group_builtin,
     is_sub_group_op, is_terminator, is_within,
 };
-pub use rewriter::Rewriter;
 pub use section::Section;
 pub use section::{is_constant, is_type};
 pub use types::{Type, TypeTable};

@@ -218,6 +218,11 @@ impl Module {
     fn header(&self, word: usize) -> u32 {
         self.words.get(word).copied().unwrap_or(0)
     }
+
+    /// A module without instructions.
+    pub fn empty(version: Version) -> Self {
+        Self { words: vec![MAGIC, version.word(), 0, 1, 0], foreign_order: false }
+    }
 }
 
 impl fmt::Debug for Module {

@@ -10,10 +10,10 @@ use std::collections::HashMap;
 
 use crate::Fault;
 use crate::passes::built_in_vector::BuiltInVector;
-use crate::passes::opaque_values::{converted, emit, hidden_zero};
+use crate::passes::opaque_values::{converted, hidden_zero};
 use crate::passes::{Pass, Result, pass};
 use crate::table::{INTEL, fault};
-use oclave_spirv::{BuiltIn, Definitions, Instruction, Module, Op, Rewriter, TypeTable, is_access_chain};
+use oclave_spirv::{BuiltIn, Definitions, Editor, Instruction, Module, Op, TypeTable, is_access_chain};
 
 fault! {
     /// **Q79. Intel's CPU runtime 2026.2.** LLVM makes a `memset` of stores of one constant to neighbouring elements of a private array. Then
@@ -37,7 +37,7 @@ const LEAST: usize = 16;
 /// The module with these zeroes; `None` where it needs none.
 ///
 /// # Errors
-/// As [`Rewriter::finish`].
+/// As [`Editor::finish`].
 pub(crate) fn hide(module: &Module, address_bits: u32) -> Result<Option<Module>> {
     let definitions = Definitions::new(module);
     let types = TypeTable::new(&definitions);
@@ -49,38 +49,29 @@ pub(crate) fn hide(module: &Module, address_bits: u32) -> Result<Option<Module>>
     if counts.is_empty() {
         return Ok(None);
     }
-    let mut new = Rewriter::new(&definitions);
-    let group = BuiltInVector::of(&mut new, BuiltIn::WorkgroupId, address_bits);
+    let mut edit = Editor::new(&definitions);
+    let group = BuiltInVector::add(&mut edit, BuiltIn::WorkgroupId, address_bits);
     // Numbers of this block, and their sums with the zero.
     let mut hidden: HashMap<u32, u32> = HashMap::new();
     for instruction in module.instructions() {
-        match instruction.op() {
-            Some(Op::EntryPoint) => {
-                group.copy_entry_point(&mut new, &instruction);
-                continue;
-            }
-            Some(Op::Label) => hidden.clear(),
-            _ => {}
+        if instruction.is(Op::Label) {
+            hidden.clear();
         }
         let number = filled(&definitions, &instruction).filter(|store| counts.contains_key(store));
-        let Some((number, ty)) = number.and_then(|(_, number)| Some((number, definitions.type_of(number)?)))
-        else {
-            new.copy(&instruction);
+        let (Some((_, number)), &[to, _, ref access @ ..]) = (number, instruction.operands()) else {
             continue;
         };
+        let Some(ty) = definitions.type_of(number) else { continue };
+        let mut at = edit.instead_of(&instruction);
         let sum = *hidden.entry(number).or_insert_with(|| {
-            let n = group.load(&mut new, 0);
-            let zero = hidden_zero(&mut new, n, group.width);
-            let zero = converted(&mut new, &types, (zero, group.width), ty);
-            emit(&mut new, Op::IAdd, ty, &[number, zero])
+            let n = group.read(&mut at, 0);
+            let zero = hidden_zero(&mut at, n, group.width);
+            let zero = converted(&mut at, &types, (zero, group.width), ty);
+            at.emit(Op::IAdd, ty, &[number, zero])
         });
-        let mut operands = instruction.operands().to_vec();
-        if let Some(value) = operands.get_mut(1) {
-            *value = sum;
-        }
-        new.push(Op::Store, &operands);
+        at.push(Op::Store, &[&[to, sum], access].concat());
     }
-    Ok(Some(new.finish()?))
+    Ok(edit.finish()?)
 }
 
 /// The array and the number, where an instruction stores a constant integer to an element of a private array.

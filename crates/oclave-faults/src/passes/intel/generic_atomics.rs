@@ -11,7 +11,7 @@ use crate::table::{INTEL, fault};
 use oclave_spirv::SourceLanguage;
 
 use oclave_spirv::{
-    Definitions, Instruction, Module, Op, Rewriter, Section, StorageClass, Type, TypeTable, is_atomic,
+    Definitions, Editor, Instruction, Module, Op, Section, StorageClass, Type, TypeTable, is_atomic,
 };
 
 fault! {
@@ -36,7 +36,7 @@ const OPENCL_CPP: [u32; 2] = [SourceLanguage::OpenCL_CPP as u32, 100_000];
 /// The module as one of OpenCL C++; `None` where it has no atomic instruction on a generic pointer.
 ///
 /// # Errors
-/// As [`Rewriter::finish`].
+/// As [`Editor::finish`].
 pub(crate) fn as_cpp(module: &Module) -> Result<Option<Module>> {
     let definitions = Definitions::new(module);
     let types = TypeTable::new(&definitions);
@@ -50,14 +50,11 @@ pub(crate) fn as_cpp(module: &Module) -> Result<Option<Module>> {
     if !module.instructions().any(|i| i.op().is_some_and(is_atomic) && is_generic(&i)) {
         return Ok(None);
     }
-    let mut new = Rewriter::new(&definitions);
-    new.push_in(Section::DebugStrings, Op::Source, &OPENCL_CPP);
-    for instruction in module.instructions() {
-        if !matches!(instruction.op(), Some(Op::Source | Op::SourceContinued)) {
-            new.copy(&instruction);
-        }
-    }
-    Ok(Some(new.finish()?))
+    let mut edit = Editor::new(&definitions);
+    let is_source = |i: &Instruction<'_>| matches!(i.op(), Some(Op::Source | Op::SourceContinued));
+    module.instructions().filter(is_source).for_each(|source| edit.remove(&source));
+    edit.push_in(Section::DebugStrings, Op::Source, &OPENCL_CPP);
+    Ok(edit.finish()?)
 }
 
 /// Whether a module asks at run time for the address space of a generic pointer (`to_global`).

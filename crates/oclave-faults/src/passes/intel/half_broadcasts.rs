@@ -1,10 +1,9 @@
 //! Broadcasts halves as integers: Intel's compiler crashes on `work_group_broadcast` of `half`.
 
 use crate::Fault;
-use crate::passes::opaque_values::emit;
 use crate::passes::{Pass, Result, pass};
 use crate::table::{INTEL, fault};
-use oclave_spirv::{Capability, Definitions, Module, Op, Rewriter, Type, TypeTable};
+use oclave_spirv::{Capability, Definitions, Editor, Module, Op, Type, TypeTable};
 
 fault! {
     /// **Q65. Intel's CPU runtime 2026.2.** `work_group_broadcast` of `half` crashes its compiler
@@ -23,29 +22,27 @@ pub(in crate::passes) const PASS: Pass = pass(Fault::Q65, "half_broadcasts", |on
 /// The module with conversions around such broadcasts; `None` where there are none.
 ///
 /// # Errors
-/// As [`Rewriter::finish`].
+/// As [`Editor::finish`].
 pub(crate) fn as_integers(module: &Module) -> Result<Option<Module>> {
     let definitions = Definitions::new(module);
     let types = TypeTable::new(&definitions);
     let is_half = |ty: u32| matches!(types.ty(ty), Some(Type::Float { width: 16 }));
-    let mut new = Rewriter::new(&definitions);
-    let mut any = false;
-    for instruction in module.instructions() {
-        match (instruction.op(), instruction.operands(), instruction.result_type(), instruction.result_id()) {
-            (Some(Op::GroupBroadcast), &[scope, value, from], Some(ty), Some(result)) if is_half(ty) => {
-                any = true;
-                // All bits stay the same, also those of a NaN.
-                new.capability(Capability::Int16);
-                let bits_type = new.int_type(16);
-                let bits = emit(&mut new, Op::Bitcast, bits_type, &[value]);
-                let word_type = new.int_type(32);
-                let word = emit(&mut new, Op::UConvert, word_type, &[bits]);
-                let word = emit(&mut new, Op::GroupBroadcast, word_type, &[scope, word, from]);
-                let bits = emit(&mut new, Op::UConvert, bits_type, &[word]);
-                new.push(Op::Bitcast, &[ty, result, bits]);
-            }
-            _ => new.copy(&instruction),
-        }
+    let mut edit = Editor::new(&definitions);
+    for broadcast in module.instructions().filter(|i| i.is(Op::GroupBroadcast)) {
+        let (&[scope, value, from], Some(ty), Some(result)) =
+            (broadcast.operands(), broadcast.result_type().filter(|ty| is_half(*ty)), broadcast.result_id())
+        else {
+            continue;
+        };
+        // All bits stay the same, also those of a NaN.
+        edit.capability(Capability::Int16);
+        let [bits_type, word_type] = [16, 32].map(|width| edit.int_type(width));
+        let mut at = edit.instead_of(&broadcast);
+        let bits = at.emit(Op::Bitcast, bits_type, &[value]);
+        let word = at.emit(Op::UConvert, word_type, &[bits]);
+        let word = at.emit(Op::GroupBroadcast, word_type, &[scope, word, from]);
+        let bits = at.emit(Op::UConvert, bits_type, &[word]);
+        at.push(Op::Bitcast, &[ty, result, bits]);
     }
-    if any { Ok(Some(new.finish()?)) } else { Ok(None) }
+    Ok(edit.finish()?)
 }

@@ -7,7 +7,7 @@
 use crate::Fault;
 use crate::passes::{Pass, Result, pass};
 use crate::table::{INTEL, fault};
-use oclave_spirv::{Definitions, Instruction, Module, Op, Rewriter, Type, TypeTable};
+use oclave_spirv::{Definitions, Editor, Instruction, Module, Op, Type, TypeTable};
 
 fault! {
     /// **Q35. Intel's CPU runtime 2026.2.** `max` with an id of a work-item counts as a bound of the
@@ -34,24 +34,20 @@ const U_MAX: u32 = 157;
 /// there is none.
 ///
 /// # Errors
-/// As [`Rewriter::finish`].
+/// As [`Editor::finish`].
 pub(crate) fn expand(module: &Module) -> Result<Option<Module>> {
     let definitions = Definitions::new(module);
     let Some(set) = definitions.opencl_std() else { return Ok(None) };
     let types = TypeTable::new(&definitions);
-    let mut new = Rewriter::new(&definitions);
-    let mut any = false;
-    for instruction in module.instructions() {
-        let Some(([ty, result, a, b], compare)) = parts(&instruction, set, &types) else {
-            new.copy(&instruction);
-            continue;
-        };
-        any = true;
-        let (truth, is_greater) = (new.bool_type(), new.fresh_id());
-        new.push(compare, &[truth, is_greater, a, b]);
-        new.push(Op::Select, &[ty, result, is_greater, a, b]);
+    let mut edit = Editor::new(&definitions);
+    for maximum in module.instructions() {
+        let Some(([ty, result, a, b], compare)) = parts(&maximum, set, &types) else { continue };
+        let truth = edit.bool_type();
+        let mut at = edit.instead_of(&maximum);
+        let is_greater = at.emit(compare, truth, &[a, b]);
+        at.push(Op::Select, &[ty, result, is_greater, a, b]);
     }
-    if any { Ok(Some(new.finish()?)) } else { Ok(None) }
+    Ok(edit.finish()?)
 }
 
 /// Type, result and operands of such a `max`, and what compares these.

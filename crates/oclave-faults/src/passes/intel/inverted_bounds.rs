@@ -19,14 +19,14 @@ use std::collections::{HashMap, HashSet};
 
 use crate::Fault;
 use crate::passes::built_in_vector::BuiltInVector;
-use crate::passes::opaque_values::{emit, hidden_zero};
+use crate::passes::opaque_values::hidden_zero;
 use crate::passes::roots::root;
 use crate::passes::{Pass, Result, pass};
 use crate::table::{INTEL, fault};
 use oclave_spirv::analysis::control_flow::Flow;
 use oclave_spirv::analysis::work_items::id_variables;
 use oclave_spirv::{
-    BuiltIn, Definitions, Instruction, Module, Op, Rewriter, Type, TypeTable, is_atomic, is_group,
+    BuiltIn, Cursor, Definitions, Editor, Instruction, Module, Op, Type, TypeTable, is_atomic, is_group,
     is_integer_comparison, is_pure,
 };
 
@@ -63,7 +63,7 @@ const IS_MOVED: u8 = 4;
 /// The module with hidden comparisons; `None` where it needs none.
 ///
 /// # Errors
-/// As [`Rewriter::finish`].
+/// As [`Editor::finish`].
 pub(crate) fn hide(module: &Module, address_bits: u32) -> Result<Option<Module>> {
     let definitions = Definitions::new(module);
     let facts = Facts::new(&definitions);
@@ -72,43 +72,36 @@ pub(crate) fn hide(module: &Module, address_bits: u32) -> Result<Option<Module>>
         return Ok(None);
     }
     let types = TypeTable::new(&definitions);
-    let mut new = Rewriter::new(&definitions);
-    let size = BuiltInVector::of(&mut new, BuiltIn::GlobalSize, address_bits);
-    for instruction in module.instructions() {
-        let place = instruction.result_id().and_then(|id| found.get(&id));
-        match (instruction.op(), place, instruction.operands()) {
-            (Some(Op::EntryPoint), ..) => size.copy_entry_point(&mut new, &instruction),
-            (Some(op), Some(&place), &[a, b]) => {
-                let (value, other) = if place == 0 { (a, b) } else { (b, a) };
-                let hidden = definitions.type_of(value).map(|ty| join(&mut new, &types, &size, value, ty));
-                let hidden = hidden.unwrap_or(value);
-                let [a, b] = if place == 0 { [hidden, other] } else { [other, hidden] };
-                // After the opcode come the type and the result.
-                let head = instruction.words.get(1..3).unwrap_or_default();
-                new.replace(&instruction, op, &[head, &[a, b]].concat());
-            }
-            _ => new.copy(&instruction),
-        }
+    let mut edit = Editor::new(&definitions);
+    let size = BuiltInVector::add(&mut edit, BuiltIn::GlobalSize, address_bits);
+    for (comparison, place) in found {
+        let mut words = comparison.words.to_vec();
+        // The opcode, the type and the result come before the operands.
+        let (Some(op), Some(value)) = (comparison.op(), words.get_mut(3 + place)) else { continue };
+        let Some(ty) = definitions.type_of(*value) else { continue };
+        let mut at = edit.instead_of(&comparison);
+        *value = join(&mut at, &types, &size, *value, ty);
+        at.push(op, words.get(1..).unwrap_or_default());
     }
-    Ok(Some(new.finish()?))
+    Ok(edit.finish()?)
 }
 
 /// Writes `value ^ -zero`, with a zero for each lane. All bits of the negated zero are unknown: LLVM reduces
 /// comparisons to the bits that they need, such as the sign.
-fn join(new: &mut Rewriter<'_>, types: &TypeTable<'_>, size: &BuiltInVector, value: u32, ty: u32) -> u32 {
+fn join(at: &mut Cursor<'_, '_>, types: &TypeTable<'_>, size: &BuiltInVector, value: u32, ty: u32) -> u32 {
     let lane = types.lane(ty);
-    let n = size.load(new, 0);
-    let zero = hidden_zero(new, n, size.width);
-    let width = new.int_type(size.width);
-    let mut zero = emit(new, Op::SNegate, width, &[zero]);
+    let n = size.read(at, 0);
+    let zero = hidden_zero(at, n, size.width);
+    let width = at.int_type(size.width);
+    let mut zero = at.emit(Op::SNegate, width, &[zero]);
     if !matches!(types.ty(lane), Some(Type::Int { width }) if width == size.width) {
-        zero = emit(new, Op::SConvert, lane, &[zero]);
+        zero = at.emit(Op::SConvert, lane, &[zero]);
     }
     if let Some(Type::Vector { count, .. }) = types.ty(ty) {
         let lanes: Vec<u32> = (0..count).map(|_| zero).collect();
-        zero = emit(new, Op::CompositeConstruct, ty, &lanes);
+        zero = at.emit(Op::CompositeConstruct, ty, &lanes);
     }
-    emit(new, Op::BitwiseXor, ty, &[value, zero])
+    at.emit(Op::BitwiseXor, ty, &[value, zero])
 }
 
 /// What is known of values, of private variables, and of what functions return.
@@ -121,15 +114,11 @@ impl<'a, 'm> Facts<'a, 'm> {
     fn new(definitions: &'a Definitions<'m>) -> Self {
         let of = id_variables(definitions).into_iter().map(|id| (id, OF_ID)).collect();
         let mut facts = Self { definitions, of };
-        let parameters = parameters(definitions.module());
+        let parameters = parameters(definitions);
         for _ in 0..VISITS {
             let mut is_new = false;
-            let mut function = 0;
             for instruction in definitions.module().instructions() {
                 let op = instruction.op();
-                if op == Some(Op::Function) {
-                    function = instruction.result_id().unwrap_or(0);
-                }
                 match (op, instruction.operands()) {
                     (Some(Op::Store), &[to, value, ..]) => {
                         let to = root(definitions, to);
@@ -137,7 +126,10 @@ impl<'a, 'm> Facts<'a, 'm> {
                             is_new |= facts.add(to, facts.get(value));
                         }
                     }
-                    (Some(Op::ReturnValue), &[value]) => is_new |= facts.add(function, facts.get(value)),
+                    (Some(Op::ReturnValue), &[value]) => {
+                        let function = definitions.function_of(&instruction);
+                        is_new |= function.is_some_and(|function| facts.add(function, facts.get(value)));
+                    }
                     (Some(Op::FunctionCall), [callee, arguments @ ..]) => {
                         let parameters = parameters.get(callee).map(Vec::as_slice).unwrap_or_default();
                         for (parameter, argument) in parameters.iter().zip(arguments) {
@@ -207,13 +199,13 @@ impl<'a, 'm> Facts<'a, 'm> {
     }
 
     /// The comparisons to hide, and which of their operands.
-    fn comparisons(&self) -> HashMap<u32, usize> {
+    fn comparisons(&self) -> Vec<(Instruction<'m>, usize)> {
         let has = |facts: u8| self.of.values().any(|of| of & facts != 0);
         if !has(FALLS | IS_MOVED) {
-            return HashMap::new();
+            return Vec::new();
         }
         let flows = Flow::of_functions(self.definitions.module());
-        let mut found = HashMap::new();
+        let mut found = Vec::new();
         for flow in &flows {
             let compared = self.first_comparisons(flow);
             let of_ids = compared.iter().filter(|i| i.operands().iter().any(|id| self.get(*id) & OF_ID != 0));
@@ -224,9 +216,7 @@ impl<'a, 'm> Facts<'a, 'm> {
                     let facts = self.get(*id);
                     facts & FALLS != 0 || facts & IS_MOVED != 0 && includes(place)
                 });
-                if let (Some(id), Some(place)) = (comparison.result_id(), place) {
-                    found.insert(id, place);
-                }
+                found.extend(place.map(|place| (comparison, place)));
             }
         }
         found
@@ -300,17 +290,11 @@ fn is_composite(op: Op) -> bool {
     )
 }
 
-fn parameters(module: &Module) -> HashMap<u32, Vec<u32>> {
+fn parameters(definitions: &Definitions<'_>) -> HashMap<u32, Vec<u32>> {
     let mut parameters: HashMap<u32, Vec<u32>> = HashMap::new();
-    let mut function = 0;
-    for instruction in module.instructions() {
-        match instruction.op() {
-            Some(Op::Function) => function = instruction.result_id().unwrap_or(0),
-            Some(Op::FunctionParameter) => {
-                parameters.entry(function).or_default().extend(instruction.result_id())
-            }
-            _ => {}
-        }
+    for parameter in definitions.module().instructions().filter(|i| i.is(Op::FunctionParameter)) {
+        let Some(function) = definitions.function_of(&parameter) else { continue };
+        parameters.entry(function).or_default().extend(parameter.result_id());
     }
     parameters
 }

@@ -26,10 +26,10 @@ use std::collections::{HashMap, HashSet};
 
 use crate::Fault;
 use crate::passes::built_in_vector::BuiltInVector;
-use crate::passes::opaque_values::{is_largest, select, write_for_values};
+use crate::passes::opaque_values::{change_values, is_largest, select};
 use crate::passes::{Pass, Result, pass};
 use crate::table::{INTEL, fault};
-use oclave_spirv::{BuiltIn, Definitions, Instruction, Module, Op, Rewriter, TypeTable, is_group};
+use oclave_spirv::{BuiltIn, Cursor, Definitions, Editor, Instruction, Module, Op, TypeTable, is_group};
 
 fault! {
     /// **Q43. Intel's CPU runtime 2026.2.** In kernels with barriers, `~min(in[id], b)` is wrong in
@@ -70,7 +70,7 @@ const PARTS: usize = 64;
 /// The module with such complements and negations; `None` where there is none.
 ///
 /// # Errors
-/// As [`Rewriter::finish`].
+/// As [`Editor::finish`].
 pub(crate) fn separate(module: &Module, address_bits: u32) -> Result<Option<Module>> {
     if !module.instructions().any(|i| i.op().is_some_and(waits_for_group)) {
         return Ok(None);
@@ -84,10 +84,11 @@ pub(crate) fn separate(module: &Module, address_bits: u32) -> Result<Option<Modu
         return Ok(None);
     }
     let types = TypeTable::new(&definitions);
-    let mut new = Rewriter::new(&definitions);
-    let id = BuiltInVector::of(&mut new, BuiltIn::GlobalInvocationId, address_bits);
-    let begin = |new: &mut Rewriter<'_>| is_largest(new, &id);
-    write_for_values(new, &id, &found, begin, |new, never, words| select(new, &types, never, words)).map(Some)
+    let mut edit = Editor::new(&definitions);
+    let id = BuiltInVector::add(&mut edit, BuiltIn::GlobalInvocationId, address_bits);
+    let begin = |at: &mut Cursor<'_, '_>| is_largest(at, &id);
+    change_values(&mut edit, &found, begin, |at, never, words| select(at, &types, never, words));
+    Ok(edit.finish()?)
 }
 
 /// Whether work-items of a group wait for each other.

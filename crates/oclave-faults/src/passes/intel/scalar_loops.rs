@@ -30,7 +30,7 @@ use crate::table::{INTEL, fault};
 use oclave_spirv::analysis::control_flow::{Flow, Loop};
 use oclave_spirv::analysis::references::kernel_entry;
 use oclave_spirv::analysis::work_items::WorkItems;
-use oclave_spirv::{Decoration, Definitions, Instruction, Module, Op, Rewriter, Role, StorageClass};
+use oclave_spirv::{Decoration, Definitions, Editor, Instruction, Module, Op, Role, StorageClass};
 
 fault! {
     /// **Q26. Intel's CPU runtime 2026.2.** Its vectoriser of loops crashes the process, in
@@ -67,55 +67,27 @@ const VOLATILE: u32 = 1;
 /// The module with these accesses; `None` where it needs none.
 ///
 /// # Errors
-/// As [`Rewriter::finish`].
+/// As [`Editor::finish`].
 pub(crate) fn keep(module: &Module) -> Result<Option<Module>> {
     let definitions = Definitions::new(module);
     let flows = Flow::of_functions(module);
     let facts = Facts::new(&definitions);
     let results = Results::new(&facts);
-    let mut found = crashing(&facts, &flows);
+    let crashing = crashing(&facts, &flows);
+    let mut edit = Editor::new(&definitions);
     for flow in &flows {
-        let outer = results.wrong_loops(flow);
-        if !outer.is_empty() {
-            found.entry(flow.function).or_default().extend(outer);
+        let mut blocks = results.wrong_loops(flow);
+        blocks.extend(crashing.get(&flow.function).into_iter().flatten());
+        let entry = flow.blocks.first().and_then(|block| definitions.instruction(block.label));
+        let Some(entry) = entry.filter(|_| !blocks.is_empty()) else { continue };
+        let (word, zero) = (edit.int_type(32), edit.int_constant(32, 0));
+        let pointer = edit.pointer_type(StorageClass::Function, word);
+        let variable = edit.after(&entry).emit(Op::Variable, pointer, &[StorageClass::Function as u32, zero]);
+        for label in blocks {
+            edit.at_start(label).emit(Op::Load, word, &[variable, VOLATILE]);
         }
     }
-    if found.is_empty() {
-        return Ok(None);
-    }
-    let mut new = Rewriter::new(&definitions);
-    let word = new.int_type(32);
-    let (mut blocks, mut variable, mut waits) = (None, None, false);
-    for instruction in module.instructions() {
-        match instruction.op() {
-            Some(Op::Function) => {
-                blocks = instruction.result_id().and_then(|id| found.get(&id));
-                variable = None;
-            }
-            Some(Op::Label) => {
-                new.copy(&instruction);
-                if blocks.is_some() && variable.is_none() {
-                    let (ty, zero) =
-                        (new.pointer_type(StorageClass::Function, word), new.int_constant(32, 0));
-                    let id = new.fresh_id();
-                    new.push(Op::Variable, &[ty, id, StorageClass::Function as u32, zero]);
-                    variable = Some(id);
-                }
-                let label = instruction.result_id().unwrap_or(0);
-                waits = blocks.is_some_and(|blocks| blocks.contains(&label));
-                continue;
-            }
-            Some(Op::Phi | Op::Line | Op::NoLine) => {}
-            _ if waits => {
-                waits = false;
-                let read = new.fresh_id();
-                new.push(Op::Load, &[word, read, variable.unwrap_or(0), VOLATILE]);
-            }
-            _ => {}
-        }
-        new.copy(&instruction);
-    }
-    Ok(Some(new.finish()?))
+    Ok(edit.finish()?)
 }
 
 /// Functions, and their blocks in loops that crash, as far as kernels come there whose work-items
@@ -152,13 +124,13 @@ impl<'a, 'm> Facts<'a, 'm> {
     fn new(definitions: &'a Definitions<'m>) -> Self {
         let module = definitions.module();
         let conversions = functions_that_convert(module);
-        let (mut defined_in, mut calls, mut label) = (HashMap::new(), HashMap::new(), 0);
+        let (mut defined_in, mut calls, mut label) = (HashMap::new(), HashMap::new(), None);
         for instruction in module.instructions() {
             match instruction.op() {
-                Some(Op::Label) => label = instruction.result_id().unwrap_or(0),
-                Some(Op::FunctionEnd) => label = 0,
-                _ if label == 0 => {}
+                Some(Op::Label) => label = instruction.result_id(),
+                Some(Op::FunctionEnd) => label = None,
                 op => {
+                    let Some(label) = label else { continue };
                     defined_in.extend(instruction.result_id().map(|id| (id, label)));
                     let first = match op {
                         Some(Op::ExtInst) => 2,
@@ -229,27 +201,23 @@ struct Results {
 
 impl Results {
     fn new(facts: &Facts<'_, '_>) -> Self {
-        let (mut results, mut function, mut label) = (Self::default(), 0, 0);
+        let (mut results, mut label) = (Self::default(), None);
         for instruction in facts.definitions.module().instructions() {
             match instruction.op() {
-                Some(Op::Function) => function = instruction.result_id().unwrap_or(0),
-                Some(Op::Label) => label = instruction.result_id().unwrap_or(0),
-                Some(Op::FunctionEnd) => label = 0,
-                Some(Op::Variable) if label != 0 => {
-                    results.with_variables.insert(function);
+                Some(Op::Label) => label = instruction.result_id(),
+                Some(Op::FunctionEnd) => label = None,
+                Some(Op::Variable) if label.is_some() => {
+                    results.with_variables.extend(facts.definitions.function_of(&instruction));
                 }
-                _ if label != 0 => {
+                _ => {
+                    let Some(label) = label else { continue };
                     instruction.visit_ids(facts.definitions, |index, role| {
-                        let id = instruction.word(index).unwrap_or(0);
-                        match facts.defined_in.get(&id) {
-                            Some(from) if *from != label && role != Role::Result => {
-                                results.used_in.entry(*from).or_default().insert(label);
-                            }
-                            _ => {}
+                        let from = instruction.word(index).and_then(|id| facts.defined_in.get(&id));
+                        if let Some(from) = from.filter(|from| **from != label && role != Role::Result) {
+                            results.used_in.entry(*from).or_default().insert(label);
                         }
                     });
                 }
-                _ => {}
             }
         }
         results

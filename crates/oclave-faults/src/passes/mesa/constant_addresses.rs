@@ -14,13 +14,15 @@ use std::collections::{BTreeSet, HashSet};
 
 use crate::Fault;
 use crate::passes::error::{Result, unsupported};
-use crate::passes::opaque_values::emit;
 use crate::passes::roots::{kernel_parameters, root};
 use crate::passes::{Pass, pass};
 use crate::table::{RUSTICL, fault};
 use oclave_spirv::analysis::initializer::{AddressOf, evaluate_with};
 use oclave_spirv::transform::dce;
-use oclave_spirv::{Definitions, Instruction, Module, Op, Rewriter, Section, StorageClass, Type, TypeTable};
+use oclave_spirv::{
+    Cursor, Declarations, Definitions, Editor, Instruction, Module, Op, Section, StorageClass, Type,
+    TypeTable,
+};
 
 fault! {
     /// **Q55. Mesa's rusticl 26.1.6.** A program-scope constant with the address of another one in its
@@ -52,10 +54,9 @@ pub(crate) fn compute(module: &Module) -> Result<Option<Module>> {
     if tables.is_empty() {
         return Ok(None);
     }
-    let mut new = Rewriter::new(&definitions);
-    new.sort_types();
+    let mut edit = Editor::new(&definitions);
     let bits = types.pointer_bytes() * 8;
-    let tables = tables.into_iter().map(|table| Written::new(&mut new, bits, table)).collect();
+    let tables = tables.into_iter().map(|table| Written::new(&mut edit, bits, table)).collect();
     let pass = Addresses {
         definitions: &definitions,
         types: &types,
@@ -63,16 +64,19 @@ pub(crate) fn compute(module: &Module) -> Result<Option<Module>> {
         bits,
         parameters: kernel_parameters(module),
     };
-    let mut in_function = false;
-    for instruction in module.instructions() {
-        in_function |= instruction.is(Op::Function);
-        match in_function {
-            true => pass.in_function(&mut new, &instruction)?,
-            false => pass.at_module_scope(&mut new, &instruction),
+    for Written { table, .. } in &pass.tables {
+        if let Some(variable) = definitions.instruction(table.variable)
+            && let (Some(ty), &[class, initializer]) = (variable.result_type(), variable.operands())
+        {
+            let initializer = pass.without_addresses(&mut edit, initializer);
+            edit.replace(&variable, Op::Variable, &[ty, table.variable, class, initializer]);
         }
     }
+    for instruction in module.instructions().skip_while(|i| !i.is(Op::Function)) {
+        pass.in_function(&mut edit, &instruction)?;
+    }
     // What the initial values were made of is not used any more, and Mesa refuses it as well.
-    Ok(Some(dce::eliminate(&new.finish()?, |_| true)?))
+    Ok(edit.finish()?.map(|new| dce::eliminate(&new, |_| true)).transpose()?)
 }
 
 /// A constant with addresses in its initial value.
@@ -139,7 +143,7 @@ struct Written {
 }
 
 impl Written {
-    fn new(new: &mut Rewriter<'_>, bits: u32, table: Table) -> Self {
+    fn new(new: &mut Declarations<'_>, bits: u32, table: Table) -> Self {
         let pointer = u64::from(bits / 8);
         let places = usize::try_from(table.size_bytes.div_ceil(pointer)).unwrap_or(usize::MAX);
         let (mut numbers, mut bytes) = (vec![0; places], vec![0; places]);
@@ -160,7 +164,7 @@ impl Written {
 }
 
 /// Writes a constant array of integers.
-fn array(new: &mut Rewriter<'_>, width: u32, values: &[u64]) -> u32 {
+fn array(new: &mut Declarations<'_>, width: u32, values: &[u64]) -> u32 {
     let (element, length) = (new.int_type(width), new.int_constant(32, values.len() as u64));
     let array = new.intern(Op::TypeArray, &[element, length]);
     let mut parts = vec![array];
@@ -185,19 +189,8 @@ struct Addresses<'a, 'm> {
 }
 
 impl Addresses<'_, '_> {
-    fn at_module_scope(&self, new: &mut Rewriter<'_>, instruction: &Instruction<'_>) {
-        let is_table = |id| self.tables.iter().any(|written| written.table.variable == id);
-        match (instruction.result_type(), instruction.result_id(), instruction.operands()) {
-            (Some(ty), Some(id), &[class, initializer]) if instruction.is(Op::Variable) && is_table(id) => {
-                let initializer = self.without_addresses(new, initializer);
-                new.push_in(Section::Types, Op::Variable, &[ty, id, class, initializer]);
-            }
-            _ => new.copy(instruction),
-        }
-    }
-
     /// A constant with null pointers in the place of addresses.
-    fn without_addresses(&self, new: &mut Rewriter<'_>, constant: u32) -> u32 {
+    fn without_addresses(&self, new: &mut Declarations<'_>, constant: u32) -> u32 {
         let instruction = self.definitions.instruction(constant);
         let Some((instruction, ty)) = instruction
             .and_then(|i| Some((i, i.result_type()?)))
@@ -215,24 +208,24 @@ impl Addresses<'_, '_> {
         new.intern(Op::ConstantComposite, &parts)
     }
 
-    fn in_function(&self, new: &mut Rewriter<'_>, instruction: &Instruction<'_>) -> Result<()> {
+    /// Changes an instruction that may load an address.
+    fn in_function(&self, edit: &mut Editor<'_>, instruction: &Instruction<'_>) -> Result<()> {
         let from = match instruction.op() {
             Some(Op::Load) => instruction.operand(0),
             Some(Op::CopyMemory | Op::CopyMemorySized) => instruction.operand(1),
             _ => None,
         };
-        let Some(from) = from.filter(|from| self.may_have_addresses(*from)) else {
-            new.copy(instruction);
-            return Ok(());
-        };
+        let Some(from) = from.filter(|from| self.may_have_addresses(*from)) else { return Ok(()) };
         let ty = instruction.result_type();
         match ty.and_then(|ty| self.types.ty(ty)) {
-            Some(Type::Pointer { class: CLASS, .. }) => self.load(new, instruction, from, Op::ConvertUToPtr),
-            Some(Type::Int { width }) if width == self.bits => {
-                self.load(new, instruction, from, Op::CopyObject)
+            Some(Type::Pointer { class: CLASS, .. }) => {
+                self.load(edit, instruction, from, Op::ConvertUToPtr);
             }
-            Some(Type::Int { .. } | Type::Float { .. } | Type::Bool) => new.copy(instruction),
-            _ if ty.is_some_and(|ty| !self.has_pointer(ty)) => new.copy(instruction),
+            Some(Type::Int { width }) if width == self.bits => {
+                self.load(edit, instruction, from, Op::CopyObject);
+            }
+            Some(Type::Int { .. } | Type::Float { .. } | Type::Bool) => {}
+            _ if ty.is_some_and(|ty| !self.has_pointer(ty)) => {}
             _ => {
                 let what = "a constant that may have addresses is copied as a whole, which this device \
                             cannot do; copy its members one by one";
@@ -268,45 +261,45 @@ impl Addresses<'_, '_> {
     }
 
     /// Writes a load, and what it gives where it loads an address.
-    fn load(&self, new: &mut Rewriter<'_>, load: &Instruction<'_>, from: u32, convert: Op) {
+    fn load(&self, edit: &mut Editor<'_>, load: &Instruction<'_>, from: u32, convert: Op) {
         let (Some(ty), Some(result)) = (load.result_type(), load.result_id()) else { return };
-        let (number, flag) = (new.int_type(self.bits), new.bool_type());
-        let mut value = new.fresh_id();
-        new.push(Op::Load, &[&[ty, value], load.operands()].concat());
-        let (zero, pointer_bytes) =
-            (new.int_constant(self.bits, 0), new.int_constant(self.bits, u64::from(self.bits / 8)));
-        let at = emit(new, Op::ConvertPtrToU, number, &[from]);
-        for written in &self.tables {
-            let size = new.int_constant(self.bits, written.table.size_bytes);
-            let start = emit(new, Op::ConvertPtrToU, number, &[written.table.variable]);
-            let offset = emit(new, Op::ISub, number, &[at, start]);
-            let is_inside = emit(new, Op::ULessThan, flag, &[offset, size]);
-            let place = emit(new, Op::UDiv, number, &[offset, pointer_bytes]);
-            let place = emit(new, Op::Select, number, &[is_inside, place, zero]);
-            let which = self.element(new, written.numbers, 32, place);
-            let behind = self.element(new, written.bytes, self.bits, place);
+        let (number, flag) = (edit.int_type(self.bits), edit.bool_type());
+        let [zero, pointer_bytes] =
+            [0, u64::from(self.bits / 8)].map(|value| edit.int_constant(self.bits, value));
+        let none = edit.int_constant(32, 0);
+        let mut at = edit.instead_of(load);
+        let mut value = at.emit(Op::Load, ty, load.operands());
+        let place = at.emit(Op::ConvertPtrToU, number, &[from]);
+        for Written { table, numbers, bytes } in &self.tables {
+            let size = at.int_constant(self.bits, table.size_bytes);
+            let start = at.emit(Op::ConvertPtrToU, number, &[table.variable]);
+            let offset = at.emit(Op::ISub, number, &[place, start]);
+            let is_inside = at.emit(Op::ULessThan, flag, &[offset, size]);
+            let index = at.emit(Op::UDiv, number, &[offset, pointer_bytes]);
+            let index = at.emit(Op::Select, number, &[is_inside, index, zero]);
+            let which = element(&mut at, *numbers, 32, index);
+            let behind = element(&mut at, *bytes, self.bits, index);
             let mut base = zero;
-            for (which_one, target) in (1..).zip(&written.table.targets) {
-                let this = new.int_constant(32, which_one);
-                let is_this = emit(new, Op::IEqual, flag, &[which, this]);
-                let target = emit(new, Op::ConvertPtrToU, number, &[*target]);
-                base = emit(new, Op::Select, number, &[is_this, target, base]);
+            for (which_one, target) in (1..).zip(&table.targets) {
+                let this = at.int_constant(32, which_one);
+                let is_this = at.emit(Op::IEqual, flag, &[which, this]);
+                let target = at.emit(Op::ConvertPtrToU, number, &[*target]);
+                base = at.emit(Op::Select, number, &[is_this, target, base]);
             }
-            let none = new.int_constant(32, 0);
-            let is_one = emit(new, Op::INotEqual, flag, &[which, none]);
-            let is_address = emit(new, Op::LogicalAnd, flag, &[is_inside, is_one]);
-            let sum = emit(new, Op::IAdd, number, &[base, behind]);
-            let address = emit(new, convert, ty, &[sum]);
-            value = emit(new, Op::Select, ty, &[is_address, address, value]);
+            let is_one = at.emit(Op::INotEqual, flag, &[which, none]);
+            let is_address = at.emit(Op::LogicalAnd, flag, &[is_inside, is_one]);
+            let sum = at.emit(Op::IAdd, number, &[base, behind]);
+            let address = at.emit(convert, ty, &[sum]);
+            value = at.emit(Op::Select, ty, &[is_address, address, value]);
         }
-        new.push(Op::CopyObject, &[ty, result, value]);
+        at.push(Op::CopyObject, &[ty, result, value]);
     }
+}
 
-    /// Loads an element of an array of constants.
-    fn element(&self, new: &mut Rewriter<'_>, array: u32, width: u32, at: u32) -> u32 {
-        let ty = new.int_type(width);
-        let pointer = new.pointer_type(StorageClass::UniformConstant, ty);
-        let element = emit(new, Op::InBoundsAccessChain, pointer, &[array, at]);
-        emit(new, Op::Load, ty, &[element])
-    }
+/// Loads an element of an array of constants.
+fn element(at: &mut Cursor<'_, '_>, array: u32, width: u32, index: u32) -> u32 {
+    let ty = at.int_type(width);
+    let pointer = at.pointer_type(StorageClass::UniformConstant, ty);
+    let element = at.emit(Op::InBoundsAccessChain, pointer, &[array, index]);
+    at.emit(Op::Load, ty, &[element])
 }

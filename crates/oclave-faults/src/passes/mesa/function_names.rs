@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use crate::Fault;
 use crate::passes::{Pass, Result, pass};
 use crate::table::{LLVMPIPE, fault};
-use oclave_spirv::{Definitions, Module, Op, Rewriter};
+use oclave_spirv::{Definitions, Editor, Module, Op};
 
 fault! {
     /// **Q23. Mesa's rusticl 25.0.7 on llvmpipe.** A function that is not inlined and has no
@@ -28,19 +28,14 @@ pub(in crate::passes) const PASS: Pass = pass(Fault::Q23, "function_names", |on|
 /// The module with a name for each function; `None` where none lacks it.
 ///
 /// # Errors
-/// As [`Rewriter::finish`].
+/// As [`Editor::finish`].
 pub(crate) fn complete(module: &Module) -> Result<Option<Module>> {
     let named: BTreeSet<u32> = module.names().map(|(id, _)| id).collect();
-    let functions = module.instructions().filter(|i| i.is(Op::Function)).filter_map(|i| i.result_id());
-    let unnamed: Vec<u32> = functions.filter(|id| !named.contains(id)).collect();
-    if unnamed.is_empty() {
-        return Ok(None);
-    }
     let definitions = Definitions::new(module);
-    let mut new = Rewriter::new(&definitions);
-    for id in unnamed {
-        new.name(id, &format!("function_{id}"));
+    let mut edit = Editor::new(&definitions);
+    let functions = module.instructions().filter(|i| i.is(Op::Function)).filter_map(|i| i.result_id());
+    for id in functions.filter(|id| !named.contains(id)) {
+        edit.name(id, &format!("function_{id}"));
     }
-    module.instructions().for_each(|instruction| new.copy(&instruction));
-    Ok(Some(new.finish()?))
+    Ok(edit.finish()?)
 }

@@ -8,19 +8,18 @@
 //! llvmpipe loads under a mask where addresses may differ. So such an address becomes
 //! `address == id of the work-item ? 0 : address`. No memory has an address that small.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::Fault;
 use crate::passes::built_in_vector::BuiltInVector;
-use crate::passes::opaque_values::emit;
 use crate::passes::{Pass, Result, pass};
 use crate::table::{LLVMPIPE, fault};
 use oclave_spirv::analysis::control_flow::{Flow, Loop};
 use oclave_spirv::analysis::uniformity::{Uniformity, makes_value};
 use oclave_spirv::analysis::work_items::made_of_ids;
 use oclave_spirv::{
-    BuiltIn, Definitions, Instruction, Module, Op, Rewriter, StorageClass, Type, TypeTable, is_access_chain,
-    is_terminator,
+    BuiltIn, Cursor, Definitions, Editor, Instruction, Module, Op, StorageClass, Type, TypeTable,
+    is_access_chain, is_terminator,
 };
 
 fault! {
@@ -50,7 +49,7 @@ const STEPS: usize = 64;
 /// The module with these addresses; `None` where it needs none.
 ///
 /// # Errors
-/// As [`Rewriter::finish`].
+/// As [`Editor::finish`].
 pub(crate) fn spread(module: &Module, address_bits: u32) -> Result<Option<Module>> {
     let definitions = Definitions::new(module);
     let flows = Flow::of_functions(module);
@@ -58,14 +57,14 @@ pub(crate) fn spread(module: &Module, address_bits: u32) -> Result<Option<Module
     let types = TypeTable::new(&definitions);
     let code = instructions_by_block(module);
     let values = Values { definitions: &definitions, types: &types, differ: made_of_ids(&definitions) };
-    let mut found: BTreeMap<usize, u32> = BTreeMap::new();
+    let mut found: Vec<(Instruction<'_>, u32)> = Vec::new();
     for flow in &flows {
         let Some(blocks) = code.get(&flow.function) else { continue };
         let weights = blocks.iter().map(|block| block.iter().filter(|i| values.counts(i)).count()).collect();
         let is_kernel = uniformity.kernels().contains(&flow.function);
         let search = Search { flow, weights, is_kernel };
         for (at, block) in blocks.iter().enumerate() {
-            let mut loads = block.iter().filter_map(|i| Some((i.at, values.loaded_from(i)?))).peekable();
+            let mut loads = block.iter().filter_map(|i| Some((*i, values.loaded_from(i)?))).peekable();
             if loads.peek().is_some() && search.is_exposed(at) {
                 found.extend(loads);
             }
@@ -74,29 +73,24 @@ pub(crate) fn spread(module: &Module, address_bits: u32) -> Result<Option<Module
     if found.is_empty() {
         return Ok(None);
     }
-    let mut new = Rewriter::new(&definitions);
-    let local = BuiltInVector::of(&mut new, BuiltIn::LocalInvocationId, address_bits);
-    for instruction in module.instructions() {
-        match (found.get(&instruction.at), instruction.op()) {
-            (_, Some(Op::EntryPoint)) => local.copy_entry_point(&mut new, &instruction),
-            (Some(address), _) => {
-                let other = differing(&mut new, &local, *address);
-                new.copy_mapped(&instruction, |id| if id == *address { other.unwrap_or(id) } else { id });
-            }
-            _ => new.copy(&instruction),
-        }
+    let mut edit = Editor::new(&definitions);
+    let local = BuiltInVector::add(&mut edit, BuiltIn::LocalInvocationId, address_bits);
+    for (load, address) in found {
+        let mut at = edit.instead_of(&load);
+        let other = differing(&mut at, &local, address).unwrap_or(address);
+        at.copy_mapped(&load, |id| if id == address { other } else { id });
     }
-    Ok(Some(new.finish()?))
+    Ok(edit.finish()?)
 }
 
 /// Writes an address that differs for all that llvmpipe knows.
-fn differing(new: &mut Rewriter<'_>, local: &BuiltInVector, address: u32) -> Option<u32> {
-    let ty = new.definitions().type_of(address)?;
-    let (bool_type, number_type) = (new.bool_type(), new.int_type(local.width));
-    let (null, id) = (new.null_constant(ty), local.load(new, 0));
-    let number = emit(new, Op::ConvertPtrToU, number_type, &[address]);
-    let never = emit(new, Op::IEqual, bool_type, &[number, id]);
-    Some(emit(new, Op::Select, ty, &[never, null, address]))
+fn differing(at: &mut Cursor<'_, '_>, local: &BuiltInVector, address: u32) -> Option<u32> {
+    let ty = at.definitions().type_of(address)?;
+    let (bool_type, number_type) = (at.bool_type(), at.int_type(local.width));
+    let (null, id) = (at.null_constant(ty), local.read(at, 0));
+    let number = at.emit(Op::ConvertPtrToU, number_type, &[address]);
+    let never = at.emit(Op::IEqual, bool_type, &[number, id]);
+    Some(at.emit(Op::Select, ty, &[never, null, address]))
 }
 
 /// The instructions of each function, by block.

@@ -12,7 +12,7 @@ use crate::table::{RUSTICL, fault};
 use oclave_spirv::analysis::references::References;
 use oclave_spirv::analysis::variable_facts::VariableFacts;
 use oclave_spirv::transform::localize::Localizer;
-use oclave_spirv::{Definitions, Instruction, Module, Op, Rewriter};
+use oclave_spirv::{Definitions, Editor, Instruction, Module, Op};
 
 fault! {
     /// **Q27. Mesa's rusticl 26.1.6.** A constant pointer that is made of an integer
@@ -50,31 +50,17 @@ pub(crate) fn compute(module: &Module) -> Result<Option<Module>> {
     let variables = at_module_scope().filter(|i| i.is(Op::Variable));
     let variables: BTreeSet<u32> = variables.filter_map(|i| i.result_id()).collect();
     let facts = VariableFacts::new(&definitions);
-    let mut localizer = Localizer::new(&references, &facts, &pointers, &variables)?;
+    let localizer = Localizer::new(&references, &facts, &pointers, &variables)?;
     let kept = initial_values(&references, &variables);
-    let mut new = Rewriter::new(&definitions);
-    let mut in_function = false;
-    for instruction in module.instructions() {
-        in_function |= instruction.is(Op::Function);
-        if in_function {
-            localizer.advance(&mut new, &instruction, |new, pointer| {
-                let constant = definitions.instruction(pointer)?;
-                let &[_, number] = constant.operands() else { return None };
-                let result = new.fresh_id();
-                new.push(Op::ConvertUToPtr, &[constant.result_type()?, result, number]);
-                Some(result)
-            })?;
-            localizer.copy(&mut new, &instruction);
-            continue;
-        }
-        let goes = |id: u32| !kept.contains(&id) && (pointers.contains(&id) || localizer.is_derived(id));
-        match (instruction.op(), instruction.operands()) {
-            (Some(Op::Name | Op::Decorate), &[id, ..]) if goes(id) => {}
-            _ if instruction.result_id().is_some_and(goes) => {}
-            _ => new.copy(&instruction),
-        }
-    }
-    Ok(Some(new.finish()?))
+    let mut edit = Editor::new(&definitions);
+    localizer.localize(&mut edit, |at, [_, pointer]| {
+        let constant = definitions.instruction(pointer)?;
+        let &[_, number] = constant.operands() else { return None };
+        Some(at.emit(Op::ConvertUToPtr, constant.result_type()?, &[number]))
+    })?;
+    let gone = pointers.iter().copied().chain(localizer.derived()).filter(|id| !kept.contains(id));
+    gone.filter_map(|id| definitions.instruction(id)).for_each(|constant| edit.remove(&constant));
+    Ok(edit.finish()?)
 }
 
 fn is_pointer_of_number(instruction: &Instruction<'_>) -> bool {

@@ -3,15 +3,13 @@
 //! llvmpipe calculates eight work-items at once, of 32 bits each. Numbers of 64 bits take two registers and twice the instructions. So the
 //! counter of `for (ulong i = 16; i < 64; i++)` becomes one of 32 bits, which is widened where it is used.
 
-use std::collections::BTreeMap;
-
 use super::uniform_counters::start;
 use crate::Fault;
 use crate::passes::{Pass, Result, pass};
 use crate::table::{LLVMPIPE, fault};
 use oclave_spirv::analysis::control_flow::{Flow, Loop};
 use oclave_spirv::analysis::uniformity::condition;
-use oclave_spirv::{Definitions, Module, Op, Rewriter, Type, TypeTable};
+use oclave_spirv::{Definitions, Editor, Module, Op, Type, TypeTable};
 
 fault! {
     /// **Q82. Mesa's rusticl 26.1.6 on llvmpipe.** Counters of 64 bits take twice the instructions of those of 32 bits. So do indices that are made
@@ -38,53 +36,35 @@ struct Counter {
     next: u32,
     start: u64,
     step: u64,
-    /// The blocks that the loop is entered from, and that goes back.
+    /// The loop's header, and the blocks that the loop is entered from, and that goes back.
+    header: u32,
     from: u32,
     latch: u32,
-    /// The two of 32 bits.
-    narrow: [u32; 2],
 }
 
 /// The module with counters of 32 bits; `None` where it has no others.
 ///
 /// # Errors
-/// As [`Rewriter::finish`].
+/// As [`Editor::finish`].
 pub(crate) fn narrow(module: &Module) -> Result<Option<Module>> {
     let definitions = Definitions::new(module);
-    let mut counters = counters(&definitions);
-    if counters.is_empty() {
-        return Ok(None);
+    let mut edit = Editor::new(&definitions);
+    for counter in counters(&definitions) {
+        let (Some(phi), Some(next)) =
+            (definitions.instruction(counter.phi), definitions.instruction(counter.next))
+        else {
+            continue;
+        };
+        let [uint, ulong] = [32, 64].map(|width| edit.int_type(width));
+        let [start, step] = [counter.start, counter.step].map(|value| edit.int_constant(32, value));
+        let [narrow, narrow_next] = [edit.fresh_id(), edit.fresh_id()];
+        edit.replace(&phi, Op::Phi, &[uint, narrow, start, counter.from, narrow_next, counter.latch]);
+        edit.at_start(counter.header).push(Op::UConvert, &[ulong, counter.phi, narrow]);
+        let mut at = edit.instead_of(&next);
+        at.push(Op::IAdd, &[uint, narrow_next, narrow, step]);
+        at.push(Op::UConvert, &[ulong, counter.next, narrow_next]);
     }
-    let mut new = Rewriter::new(&definitions);
-    for counter in &mut counters {
-        counter.narrow = [new.fresh_id(), new.fresh_id()];
-    }
-    let by_phi: BTreeMap<u32, &Counter> = counters.iter().map(|counter| (counter.phi, counter)).collect();
-    let by_next: BTreeMap<u32, &Counter> = counters.iter().map(|counter| (counter.next, counter)).collect();
-    let [uint, ulong] = [32, 64].map(|width| new.int_type(width));
-    let mut after_phis: Vec<&Counter> = Vec::new();
-    for instruction in module.instructions() {
-        let result = instruction.result_id().unwrap_or(0);
-        if !matches!(instruction.op(), Some(Op::Phi | Op::Line | Op::NoLine)) {
-            for counter in after_phis.drain(..) {
-                new.push(Op::UConvert, &[ulong, counter.phi, counter.narrow[0]]);
-            }
-        }
-        if let Some(counter) = by_phi.get(&result) {
-            let start = new.int_constant(32, counter.start);
-            let [phi, next] = counter.narrow;
-            new.push(Op::Phi, &[uint, phi, start, counter.from, next, counter.latch]);
-            after_phis.push(counter);
-        } else if let Some(counter) = by_next.get(&result) {
-            let step = new.int_constant(32, counter.step);
-            let [phi, next] = counter.narrow;
-            new.push(Op::IAdd, &[uint, next, phi, step]);
-            new.push(Op::UConvert, &[ulong, result, next]);
-        } else {
-            new.copy(&instruction);
-        }
-    }
-    Ok(Some(new.finish()?))
+    Ok(edit.finish()?)
 }
 
 fn counters(definitions: &Definitions<'_>) -> Vec<Counter> {
@@ -96,7 +76,9 @@ fn counters(definitions: &Definitions<'_>) -> Vec<Counter> {
             let is_wide = |phi: &u32| {
                 definitions.type_of(*phi).and_then(|ty| types.ty(ty)) == Some(Type::Int { width: 64 })
             };
-            found.extend(phis.filter(is_wide).filter_map(|phi| counter(definitions, flow, of, phi)));
+            let mut phis: Vec<u32> = phis.filter(is_wide).collect();
+            phis.sort_unstable();
+            found.extend(phis.into_iter().filter_map(|phi| counter(definitions, flow, of, phi)));
         }
     }
     found
@@ -105,7 +87,7 @@ fn counters(definitions: &Definitions<'_>) -> Vec<Counter> {
 /// A counter that begins with a constant, grows by a constant, and whose loop ends before a constant.
 fn counter(definitions: &Definitions<'_>, flow: &Flow<'_>, of: &Loop, phi: u32) -> Option<Counter> {
     let label = |at: usize| flow.blocks.get(at).map(|block| block.label);
-    let from = label(flow.preheader(of)?)?;
+    let (header, from) = (label(of.header)?, label(flow.preheader(of)?)?);
     let &[latch_at] = of.latches.as_slice() else { return None };
     let latch = label(latch_at)?;
     let [start, next, step] = start(definitions, phi, from)?;
@@ -122,7 +104,7 @@ fn counter(definitions: &Definitions<'_>, flow: &Flow<'_>, of: &Loop, phi: u32) 
     };
     let is_small = (1..=LARGEST / 2).contains(&step) && start <= LARGEST;
     let ends = is_small && flow.exiting(of).iter().any(is_bound);
-    ends.then_some(Counter { phi, next, start, step, from, latch, narrow: [0; 2] })
+    ends.then_some(Counter { phi, next, start, step, header, from, latch })
 }
 
 /// What a counter or its sum is compared with where a loop is left, and whether the loop is left only when both are equal.

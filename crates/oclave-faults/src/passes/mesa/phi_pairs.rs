@@ -4,10 +4,12 @@
 //! SPIR-V wants one for each block, and Mesa's drivers refuse more. Drivers that translate the
 //! module back to LLVM want the others, so this is for devices of Mesa only.
 
+use std::collections::HashSet;
+
 use crate::Fault;
 use crate::passes::{Pass, Result, pass};
 use crate::table::{RUSTICL, fault};
-use oclave_spirv::{Definitions, Module, Op, Rewriter};
+use oclave_spirv::{Definitions, Editor, Module, Op};
 
 fault! {
     /// **Q36. Mesa's rusticl 26.1.6.** `clBuildProgram` refuses phis with two values for one block
@@ -28,25 +30,18 @@ pub(in crate::passes) const PASS: Pass = pass(Fault::Q36, "phi_pairs", |on| join
 /// The module without the repeated values; `None` where there are none.
 ///
 /// # Errors
-/// As [`Rewriter::finish`].
+/// As [`Editor::finish`].
 pub(crate) fn join(module: &Module) -> Result<Option<Module>> {
     let definitions = Definitions::new(module);
-    let (mut new, mut any) = (Rewriter::new(&definitions), false);
-    for instruction in module.instructions() {
-        let (true, Some(ty), Some(id)) =
-            (instruction.is(Op::Phi), instruction.result_type(), instruction.result_id())
-        else {
-            new.copy(&instruction);
-            continue;
-        };
-        let pairs: Vec<&[u32]> = instruction.operands().chunks_exact(2).collect();
-        let is_first = |(at, pair): &(usize, &&[u32])| {
-            !pairs.iter().take(*at).any(|before| before.get(1) == pair.get(1))
-        };
-        let kept = pairs.iter().enumerate().filter(is_first).flat_map(|(_, pair)| pair.iter().copied());
-        let operands: Vec<u32> = [ty, id].into_iter().chain(kept).collect();
-        any |= operands.len() < instruction.operands().len() + 2;
-        new.replace(&instruction, Op::Phi, &operands);
+    let mut edit = Editor::new(&definitions);
+    for phi in module.instructions().filter(|i| i.is(Op::Phi)) {
+        let (Some(ty), Some(id)) = (phi.result_type(), phi.result_id()) else { continue };
+        let mut seen = HashSet::new();
+        let pairs = phi.operands().chunks_exact(2);
+        let kept: Vec<u32> = pairs.filter(|pair| seen.insert(pair.last())).flatten().copied().collect();
+        if kept.len() < phi.operands().len() {
+            edit.replace(&phi, Op::Phi, &[&[ty, id], &*kept].concat());
+        }
     }
-    if any { Ok(Some(new.finish()?)) } else { Ok(None) }
+    Ok(edit.finish()?)
 }

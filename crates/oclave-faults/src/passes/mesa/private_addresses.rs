@@ -7,13 +7,11 @@
 //! variable. For the compiler to keep it, its address has to matter: the highest bit, which is
 //! never set, is added to the integer.
 
-use std::collections::BTreeSet;
-
 use crate::Fault;
 use crate::passes::{Pass, Result, pass};
 use crate::table::{LLVMPIPE, fault};
 use oclave_spirv::{
-    Capability, Definitions, Instruction, Module, Op, Rewriter, StorageClass, Type, TypeTable,
+    Capability, Cursor, Definitions, Editor, Instruction, Module, Op, StorageClass, Type, TypeTable,
 };
 
 fault! {
@@ -37,83 +35,37 @@ pub(in crate::passes) const PASS: Pass = pass(Fault::Q22, "private_addresses", |
 /// `None` where there is none.
 ///
 /// # Errors
-/// As [`Rewriter::finish`].
+/// As [`Editor::finish`].
 pub(crate) fn add_variables(module: &Module) -> Result<Option<Module>> {
     let definitions = Definitions::new(module);
     let types = TypeTable::new(&definitions);
-    let (mut functions, mut conversions) = (BTreeSet::new(), BTreeSet::new());
-    let mut function = 0;
-    for instruction in module.instructions() {
-        if instruction.is(Op::Function) {
-            function = instruction.result_id().unwrap_or(0);
-        }
-        if function != 0 && is_conversion(&instruction, &definitions, &types) {
-            functions.insert(function);
-            conversions.insert(instruction.at);
-        }
-    }
-    if conversions.is_empty() {
-        return Ok(None);
-    }
     let width = 8 * types.pointer_bytes();
-    let mut new = Rewriter::new(&definitions);
-    let mut front = Front::None;
-    // What each function adds to integers, and its type.
-    let (mut zero, mut word) = (0, 0);
-    for instruction in module.instructions() {
-        if front == Front::Variables
-            && !matches!(instruction.op(), Some(Op::Variable | Op::Line | Op::NoLine))
-        {
-            front = Front::None;
-            zero = highest_bit(&mut new, word, width, zero);
+    let mut edit = Editor::new(&definitions);
+    for function in module.instructions().filter(|i| i.is(Op::Function)).filter_map(|i| i.result_id()) {
+        let body = || definitions.body(function);
+        let mut conversions = body().filter(|i| is_conversion(i, &definitions, &types)).peekable();
+        let (Some(_), Some(label)) = (conversions.peek(), body().find(|i| i.is(Op::Label))) else { continue };
+        if width == 64 {
+            edit.capability(Capability::Int64);
         }
-        match instruction.op() {
-            Some(Op::Function) if instruction.result_id().is_some_and(|id| functions.contains(&id)) => {
-                front = Front::Parameters;
-                new.copy(&instruction);
-            }
-            Some(Op::Label) if front == Front::Parameters => {
-                front = Front::Variables;
-                if width == 64 {
-                    new.capability(Capability::Int64);
-                }
-                word = new.int_type(width);
-                let ty = new.pointer_type(StorageClass::Function, word);
-                zero = new.fresh_id();
-                new.copy(&instruction);
-                new.push(Op::Variable, &[ty, zero, StorageClass::Function as u32]);
-            }
-            Some(op) if conversions.contains(&instruction.at) => {
-                let (Some(ty), Some(result), &[integer]) =
-                    (instruction.result_type(), instruction.result_id(), instruction.operands())
-                else {
-                    continue;
-                };
-                let of = definitions.type_of(integer).unwrap_or(word);
-                let mut added = zero;
-                if of != word {
-                    added = new.fresh_id();
-                    new.push(Op::UConvert, &[of, added, zero]);
-                }
-                let address = new.fresh_id();
-                new.push(Op::IAdd, &[of, address, integer, added]);
-                new.replace(&instruction, op, &[ty, result, address]);
-            }
-            _ => new.copy(&instruction),
+        let word = edit.int_type(width);
+        let pointer = edit.pointer_type(StorageClass::Function, word);
+        let variable = edit.after(&label).emit(Op::Variable, pointer, &[StorageClass::Function as u32]);
+        let zero = highest_bit(&mut edit.at_entry(function), word, width, variable);
+        for conversion in conversions {
+            let (Some(op), Some(ty), Some(result), &[integer]) =
+                (conversion.op(), conversion.result_type(), conversion.result_id(), conversion.operands())
+            else {
+                continue;
+            };
+            let of = definitions.type_of(integer).unwrap_or(word);
+            let mut at = edit.instead_of(&conversion);
+            let added = if of == word { zero } else { at.emit(Op::UConvert, of, &[zero]) };
+            let address = at.emit(Op::IAdd, of, &[integer, added]);
+            at.push(op, &[ty, result, address]);
         }
     }
-    Ok(Some(new.finish()?))
-}
-
-/// Where in a function the pass is.
-#[derive(Clone, Copy, PartialEq)]
-enum Front {
-    /// Before the first block.
-    Parameters,
-    /// At the variables of the first block.
-    Variables,
-    /// Behind them, or in a function that is copied.
-    None,
+    Ok(edit.finish()?)
 }
 
 /// Whether an instruction makes a private pointer of an integer.
@@ -132,11 +84,9 @@ fn is_conversion(
         && matches!(from(), Some(Type::Int { .. }))
 }
 
-/// The highest bit of a variable's address, as an integer: 0.
-fn highest_bit(new: &mut Rewriter<'_>, word: u32, width: u32, variable: u32) -> u32 {
-    let shift = new.int_constant(width, u64::from(width) - 1);
-    let (address, bit) = (new.fresh_id(), new.fresh_id());
-    new.push(Op::ConvertPtrToU, &[word, address, variable]);
-    new.push(Op::ShiftRightLogical, &[word, bit, address, shift]);
-    bit
+/// Writes the highest bit of a variable's address, as an integer: 0.
+fn highest_bit(at: &mut Cursor<'_, '_>, word: u32, width: u32, variable: u32) -> u32 {
+    let shift = at.int_constant(width, u64::from(width) - 1);
+    let address = at.emit(Op::ConvertPtrToU, word, &[variable]);
+    at.emit(Op::ShiftRightLogical, word, &[address, shift])
 }

@@ -6,17 +6,17 @@
 //!
 //! So such a counter begins with a zero that depends on the work-item: bit 63 of its id.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 use crate::Fault;
 use crate::passes::built_in_vector::BuiltInVector;
-use crate::passes::opaque_values::{converted, copy_phi, emit};
+use crate::passes::opaque_values::{change_phi, converted};
 use crate::passes::{Pass, Result, pass};
 use crate::table::{LLVMPIPE, fault};
 use oclave_spirv::analysis::control_flow::{Flow, Loop};
 use oclave_spirv::analysis::uniformity::{Uniformity, condition};
 use oclave_spirv::analysis::work_items::made_of_ids;
-use oclave_spirv::{BuiltIn, Definitions, Module, Op, Rewriter, Type, TypeTable, is_terminator};
+use oclave_spirv::{BuiltIn, Definitions, Editor, Instruction, Module, Op, Type, TypeTable};
 
 fault! {
     /// **Q78. Mesa's rusticl 26.1.6 on llvmpipe.** Counters of loops that work-items leave at different times go through memory in each
@@ -35,75 +35,50 @@ pub(in crate::passes) const PASS: Pass =
     pass(Fault::Q78, "uniform_counters", |on| vary(on.module, on.target.address_bits));
 
 /// A counter.
-#[derive(Clone, Copy)]
-struct Counter {
+struct Counter<'m> {
+    phi: Instruction<'m>,
     ty: u32,
     /// What it begins with.
     start: u32,
-    /// What it begins with afterwards.
-    new_start: u32,
-    /// Where the loop is entered from.
+    /// Where the loop is entered from, and the end of this block.
     from: u32,
+    end: Instruction<'m>,
 }
 
 /// The module with such zeroes; `None` where it needs none.
 ///
 /// # Errors
-/// As [`Rewriter::finish`].
+/// As [`Editor::finish`].
 pub(crate) fn vary(module: &Module, address_bits: u32) -> Result<Option<Module>> {
     let definitions = Definitions::new(module);
     let types = TypeTable::new(&definitions);
-    let mut counters = counters(&definitions, &types);
+    let counters = counters(&definitions, &types);
     // The largest id of 32 bits may have a sign.
     if counters.is_empty() || address_bits != 64 {
         return Ok(None);
     }
-    let mut new = Rewriter::new(&definitions);
-    let item = BuiltInVector::of(&mut new, BuiltIn::GlobalInvocationId, address_bits);
-    // A loop may stand before the block that it is entered from.
-    counters.values_mut().for_each(|counter| counter.new_start = new.fresh_id());
-    let mut by_block: BTreeMap<u32, Vec<Counter>> = BTreeMap::new();
-    for counter in counters.values() {
-        by_block.entry(counter.from).or_default().push(*counter);
+    let mut edit = Editor::new(&definitions);
+    let item = BuiltInVector::add(&mut edit, BuiltIn::GlobalInvocationId, address_bits);
+    let (ulong, bits) = (edit.int_type(64), edit.int_constant(64, 63));
+    // The zero of each block that loops are entered from.
+    let mut zeros: HashMap<u32, u32> = HashMap::new();
+    for Counter { phi, ty, start, from, end } in counters {
+        let mut at = edit.before(&end);
+        let zero = *zeros.entry(from).or_insert_with(|| {
+            let id = item.read(&mut at, 0);
+            at.emit(Op::ShiftRightLogical, ulong, &[id, bits])
+        });
+        let zero = converted(&mut at, &types, (zero, 64), ty);
+        let new_start = at.emit(Op::IAdd, ty, &[start, zero]);
+        change_phi(&mut edit, &phi, |label| (label == from).then_some(new_start));
     }
-    let mut label = 0;
-    for instruction in module.instructions() {
-        match instruction.op() {
-            Some(Op::EntryPoint) => {
-                item.copy_entry_point(&mut new, &instruction);
-                continue;
-            }
-            Some(Op::Label) => label = instruction.result_id().unwrap_or(0),
-            Some(Op::Phi) => {
-                if let Some(counter) = instruction.result_id().and_then(|id| counters.get(&id)) {
-                    copy_phi(&mut new, &instruction, |from| {
-                        (from == counter.from).then_some(counter.new_start)
-                    });
-                    continue;
-                }
-            }
-            Some(op) if is_terminator(op) => {
-                if let Some(all) = by_block.remove(&label) {
-                    let id = item.load(&mut new, 0);
-                    let (ulong, bits) = (new.int_type(64), new.int_constant(64, 63));
-                    let zero = emit(&mut new, Op::ShiftRightLogical, ulong, &[id, bits]);
-                    for counter in all {
-                        let zero = converted(&mut new, &types, (zero, 64), counter.ty);
-                        new.push(Op::IAdd, &[counter.ty, counter.new_start, counter.start, zero]);
-                    }
-                }
-            }
-            _ => {}
-        }
-        new.copy(&instruction);
-    }
-    Ok(Some(new.finish()?))
+    Ok(edit.finish()?)
 }
 
-/// The counters of loops with an exit that depends on the id of the work-item.
-fn counters(definitions: &Definitions<'_>, types: &TypeTable<'_>) -> BTreeMap<u32, Counter> {
+/// The counters of loops with an exit that depends on the id of the work-item, in the order of their ids.
+fn counters<'m>(definitions: &Definitions<'m>, types: &TypeTable<'_>) -> Vec<Counter<'m>> {
     let flows = Flow::of_functions(definitions.module());
-    let mut found = BTreeMap::new();
+    let mut found = Vec::new();
     if flows.iter().all(|flow| flow.loops.is_empty()) {
         return found;
     }
@@ -116,18 +91,19 @@ fn counters(definitions: &Definitions<'_>, types: &TypeTable<'_>) -> BTreeMap<u3
                 .any(|at| condition(flow, at).is_some_and(|value| differ.contains(&value)))
         };
         for of in flow.loops.iter().filter(|of| is_left_apart(of)) {
-            let Some(from) = flow.preheader(of).and_then(|at| flow.blocks.get(at)) else { continue };
-            for phi in flow.phis.iter().filter(|(_, at)| **at == of.header).map(|(phi, _)| *phi) {
-                let counter = start(definitions, phi, from.label).and_then(|[start, _, step]| {
-                    let ty = definitions.type_of(phi)?;
-                    let is_counter = matches!(types.ty(ty), Some(Type::Int { .. }))
-                        && uniformity.is_uniform(flow, vec![start, step]);
-                    is_counter.then_some(Counter { ty, start, new_start: start, from: from.label })
-                });
-                found.extend(counter.map(|counter| (phi, counter)));
-            }
+            let Some(block) = flow.preheader(of).and_then(|at| flow.blocks.get(at)) else { continue };
+            let (from, Some(end)) = (block.label, block.terminator) else { continue };
+            let phis = flow.phis.iter().filter(|(_, at)| **at == of.header).map(|(phi, _)| *phi);
+            found.extend(phis.filter_map(|id| {
+                let [start, _, step] = start(definitions, id, from)?;
+                let (phi, ty) = (definitions.instruction(id)?, definitions.type_of(id)?);
+                let is_counter = matches!(types.ty(ty), Some(Type::Int { .. }))
+                    && uniformity.is_uniform(flow, vec![start, step]);
+                is_counter.then_some(Counter { phi, ty, start, from, end })
+            }));
         }
     }
+    found.sort_by_key(|counter| counter.phi.result_id());
     found
 }
 

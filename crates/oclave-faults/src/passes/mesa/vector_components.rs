@@ -4,13 +4,11 @@
 //! The kernel reads two lanes of this vector, each by an access chain of its own. A chain that ends
 //! at the vector, a cast of that pointer and a step over the lanes give the same address.
 
-use std::collections::HashSet;
-
 use crate::Fault;
 use crate::passes::{Pass, Result, pass};
 use crate::table::{LLVMPIPE, fault};
 use oclave_spirv::{
-    Definitions, Instruction, Module, Op, Rewriter, StorageClass, Type, TypeTable, is_access_chain,
+    Definitions, Editor, Instruction, Module, Op, StorageClass, Type, TypeTable, is_access_chain,
 };
 
 fault! {
@@ -35,32 +33,25 @@ pub(in crate::passes) const PASS: Pass = pass(Fault::Q17, "vector_components", |
 /// is no variable of the function; `None` where there is none.
 ///
 /// # Errors
-/// As [`Rewriter::finish`].
+/// As [`Editor::finish`].
 pub(crate) fn cast(module: &Module) -> Result<Option<Module>> {
     let definitions = Definitions::new(module);
     let types = TypeTable::new(&definitions);
     let chains = Chains { definitions: &definitions, types: &types };
-    let found: HashSet<usize> =
-        module.instructions().filter(|i| chains.vector(i).is_some()).map(|i| i.at).collect();
-    if found.is_empty() {
-        return Ok(None);
+    let mut edit = Editor::new(&definitions);
+    for chain in module.instructions() {
+        let (Some(vector), Some(op), Some(lane_pointer), Some(result), [before @ .., lane]) =
+            (chains.vector(&chain), chain.op(), chain.result_type(), chain.result_id(), chain.operands())
+        else {
+            continue;
+        };
+        let vector_pointer = edit.pointer_type(StorageClass::Function, vector);
+        let mut at = edit.instead_of(&chain);
+        let whole = at.emit(op, vector_pointer, before);
+        let first = at.emit(Op::Bitcast, lane_pointer, &[whole]);
+        at.push(Op::InBoundsPtrAccessChain, &[lane_pointer, result, first, *lane]);
     }
-    let mut new = Rewriter::new(&definitions);
-    for instruction in module.instructions() {
-        let vector = found.contains(&instruction.at).then(|| chains.vector(&instruction)).flatten();
-        match (vector, instruction.op(), instruction.operands(), instruction.result_id()) {
-            (Some(vector), Some(op), [before @ .., lane], Some(result)) => {
-                let lane_pointer = instruction.result_type().unwrap_or(0);
-                let vector_pointer = new.pointer_type(StorageClass::Function, vector);
-                let (whole, first) = (new.fresh_id(), new.fresh_id());
-                new.push(op, &[&[vector_pointer, whole], before].concat());
-                new.push(Op::Bitcast, &[lane_pointer, first, whole]);
-                new.push(Op::InBoundsPtrAccessChain, &[lane_pointer, result, first, *lane]);
-            }
-            _ => new.copy(&instruction),
-        }
-    }
-    Ok(Some(new.finish()?))
+    Ok(edit.finish()?)
 }
 
 struct Chains<'a, 'm> {

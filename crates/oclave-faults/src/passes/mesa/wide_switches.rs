@@ -11,7 +11,8 @@
 use std::collections::{BTreeSet, HashMap};
 
 use crate::passes::Result;
-use oclave_spirv::{Definitions, Instruction, Module, Op, Rewriter, Type, TypeTable};
+use oclave_spirv::analysis::control_flow::Flow;
+use oclave_spirv::{Cursor, Definitions, Editor, Instruction, Module, Op, Type, TypeTable};
 
 /// The most blocks that a switch leads to, its default not counted, to stay as it is.
 const MOST_TARGETS: usize = 8;
@@ -21,43 +22,32 @@ const CASES_AT_END: usize = 4;
 /// The module with searches for wide switches; `None` where there are none.
 ///
 /// # Errors
-/// As [`Rewriter::finish`].
+/// As [`Editor::finish`].
 pub(crate) fn halve(module: &Module) -> Result<Option<Module>> {
     let definitions = Definitions::new(module);
     let types = TypeTable::new(&definitions);
-    let mut new = Rewriter::new(&definitions);
-    let mut searches: HashMap<u32, Search<'_>> = HashMap::new();
-    let mut label = 0;
-    for instruction in module.instructions() {
-        if instruction.is(Op::Label) {
-            label = instruction.result_id().unwrap_or(0);
-        } else if instruction.is(Op::Switch)
-            && let Some(search) = Search::of(&definitions, &types, &instruction, label, &mut new)
-        {
-            searches.insert(label, search);
-        }
-    }
-    if searches.is_empty() {
-        return Ok(None);
-    }
-    for instruction in module.instructions() {
-        match instruction.op() {
-            Some(Op::Label) => label = instruction.result_id().unwrap_or(0),
-            Some(Op::Switch) => {
-                if let Some(search) = searches.get(&label) {
-                    search.write(&mut new);
-                    continue;
-                }
+    let mut edit = Editor::new(&definitions);
+    for flow in Flow::of_functions(module) {
+        let mut searches: HashMap<u32, Search<'_>> = HashMap::new();
+        for block in &flow.blocks {
+            if let Some(switch) = block.terminator.filter(|end| end.is(Op::Switch))
+                && let Some(search) = Search::of(&definitions, &types, &switch, block.label, &mut edit)
+            {
+                search.write(&mut edit.instead_of(&switch));
+                searches.insert(block.label, search);
             }
-            Some(Op::Phi) => {
-                copy_phi(&mut new, &instruction, label, &searches);
+        }
+        if searches.is_empty() {
+            continue;
+        }
+        for (phi, block) in &flow.phis {
+            let (Some(phi), Some(block)) = (definitions.instruction(*phi), flow.blocks.get(*block)) else {
                 continue;
-            }
-            _ => {}
+            };
+            change_phi(&mut edit, &phi, block.label, &searches);
         }
-        new.copy(&instruction);
     }
-    Ok(Some(new.finish()?))
+    Ok(edit.finish()?)
 }
 
 /// A case of a switch.
@@ -94,7 +84,7 @@ impl<'m> Search<'m> {
         types: &TypeTable<'_>,
         switch: &Instruction<'m>,
         label: u32,
-        new: &mut Rewriter<'_>,
+        edit: &mut Editor<'_>,
     ) -> Option<Self> {
         let &[selector, default, ref listed @ ..] = switch.operands() else { return None };
         let Type::Int { width } = types.ty(definitions.type_of(selector)?)? else { return None };
@@ -116,17 +106,17 @@ impl<'m> Search<'m> {
         }
         cases.sort_by_key(|case| case.key);
         let mut search = Self { selector, width, default, cases, nodes: Vec::new() };
-        search.divide(label, new);
+        search.divide(label, edit);
         Some(search)
     }
 
-    fn divide(&mut self, label: u32, new: &mut Rewriter<'_>) {
+    fn divide(&mut self, label: u32, edit: &mut Editor<'_>) {
         let mut open = vec![(label, 0_usize, self.cases.len())];
         while let Some((label, from, to)) = open.pop() {
             let middle = from.midpoint(to);
             match self.cases.get(middle) {
                 Some(case) if to - from > CASES_AT_END => {
-                    let halves = [new.fresh_id(), new.fresh_id()];
+                    let halves = [edit.fresh_id(), edit.fresh_id()];
                     self.nodes.push((label, Node::Half(case.key, halves)));
                     let [low, high] = halves;
                     open.extend([(high, middle, to), (low, from, middle)]);
@@ -136,17 +126,17 @@ impl<'m> Search<'m> {
         }
     }
 
-    fn write(&self, new: &mut Rewriter<'_>) {
-        for (at, (label, node)) in self.nodes.iter().enumerate() {
-            if at > 0 {
-                new.push(Op::Label, &[*label]);
+    fn write(&self, at: &mut Cursor<'_, '_>) {
+        let truth = at.bool_type();
+        for (number, (label, node)) in self.nodes.iter().enumerate() {
+            if number > 0 {
+                at.push(Op::Label, &[*label]);
             }
             match node {
                 Node::Half(key, [low, high]) => {
-                    let (truth, is_below) = (new.bool_type(), new.fresh_id());
-                    let key = new.int_constant(self.width, *key);
-                    new.push(Op::ULessThan, &[truth, is_below, self.selector, key]);
-                    new.push(Op::BranchConditional, &[is_below, *low, *high]);
+                    let key = at.int_constant(self.width, *key);
+                    let is_below = at.emit(Op::ULessThan, truth, &[self.selector, key]);
+                    at.push(Op::BranchConditional, &[is_below, *low, *high]);
                 }
                 Node::End(from, to) => {
                     let mut operands = vec![self.selector, self.default];
@@ -154,7 +144,7 @@ impl<'m> Search<'m> {
                         operands.extend_from_slice(case.literal);
                         operands.push(case.target);
                     }
-                    new.push(Op::Switch, &operands);
+                    at.push(Op::Switch, &operands);
                 }
             }
         }
@@ -171,8 +161,8 @@ impl<'m> Search<'m> {
     }
 }
 
-/// Copies a phi of a block, with what it takes from a switch taken from the ends of its search.
-fn copy_phi(new: &mut Rewriter<'_>, phi: &Instruction<'_>, block: u32, searches: &HashMap<u32, Search<'_>>) {
+/// Lets a phi of a block take from the ends of a search what it took from the switch.
+fn change_phi(edit: &mut Editor<'_>, phi: &Instruction<'_>, block: u32, searches: &HashMap<u32, Search<'_>>) {
     let mut operands: Vec<u32> = phi.result_type().into_iter().chain(phi.result_id()).collect();
     let mut seen = BTreeSet::new();
     for pair in phi.operands().chunks_exact(2) {
@@ -186,5 +176,7 @@ fn copy_phi(new: &mut Rewriter<'_>, phi: &Instruction<'_>, block: u32, searches:
             None => operands.extend([value, from]),
         }
     }
-    new.replace(phi, Op::Phi, &operands);
+    if !seen.is_empty() {
+        edit.replace(phi, Op::Phi, &operands);
+    }
 }

@@ -19,10 +19,10 @@
 use std::collections::BTreeMap;
 
 use crate::Fault;
-use crate::passes::opaque_values::{emit, float_one, splat};
+use crate::passes::opaque_values::{float_one, splat};
 use crate::passes::{Pass, Result, pass};
 use crate::table::{POCL_6, fault};
-use oclave_spirv::{Capability, Definitions, Instruction, Module, Op, Rewriter, Type, TypeTable};
+use oclave_spirv::{Capability, Cursor, Definitions, Editor, Instruction, Module, Op, Type, TypeTable};
 
 fault! {
     /// **Q9. PoCL 6.0.** Kernels that come as SPIR-V do not inline the functions of PoCL's library: these name features of the
@@ -83,23 +83,22 @@ const U_MAD_HI: u32 = 204;
 /// The module with instructions for such functions; `None` where there are none.
 ///
 /// # Errors
-/// As [`Rewriter::finish`].
+/// As [`Editor::finish`].
 pub(crate) fn expand(module: &Module) -> Result<Option<Module>> {
     let definitions = Definitions::new(module);
     let Some(set) = definitions.opencl_std() else { return Ok(None) };
     let types = TypeTable::new(&definitions);
-    let mut new = Rewriter::new(&definitions);
+    let mut edit = Editor::new(&definitions);
     let mut intrinsics = Intrinsics::default();
-    let mut any = false;
     for instruction in module.instructions() {
-        let is_replaced = Call::read(&instruction, set, &types)
-            .is_some_and(|call| call.write_intrinsic(&mut new, &mut intrinsics) || call.write(&mut new));
-        any |= is_replaced;
-        if !is_replaced {
-            new.copy(&instruction);
+        let Some(call) = Call::read(&instruction, set, &types) else { continue };
+        let mut at = edit.before(&instruction);
+        if call.write_intrinsic(&mut at, &mut intrinsics) || call.write(&mut at) {
+            // The result stays, and its name and decorations, too.
+            let _ = edit.instead_of(&instruction);
         }
     }
-    if any { Ok(Some(new.finish()?)) } else { Ok(None) }
+    Ok(edit.finish()?)
 }
 
 /// The intrinsic functions of LLVM that are imported, by name.
@@ -108,13 +107,13 @@ struct Intrinsics(BTreeMap<String, u32>);
 
 impl Intrinsics {
     /// The function that takes so many arguments of the type of its result.
-    fn function(&mut self, new: &mut Rewriter<'_>, call: &Call<'_>, name: &str, arguments: usize) -> u32 {
+    fn function(&mut self, at: &mut Cursor<'_, '_>, call: &Call<'_>, name: &str, arguments: usize) -> u32 {
         let lanes = call.lanes.map(|lanes| format!("v{lanes}")).unwrap_or_default();
         let name = format!("llvm.{name}.{lanes}f{}", call.width);
         if let Some(id) = self.0.get(&name) {
             return *id;
         }
-        let id = new.import(&name, call.ty, &vec![call.ty; arguments]);
+        let id = at.import(&name, call.ty, &vec![call.ty; arguments]);
         self.0.insert(name, id);
         id
     }
@@ -153,7 +152,7 @@ impl<'a> Call<'a> {
     }
 
     /// Writes a call of an intrinsic function. Gives whether it did.
-    fn write_intrinsic(&self, new: &mut Rewriter<'_>, intrinsics: &mut Intrinsics) -> bool {
+    fn write_intrinsic(&self, at: &mut Cursor<'_, '_>, intrinsics: &mut Intrinsics) -> bool {
         let &Self { number, arguments, ty, result, .. } = self;
         let name = match number {
             SQRT | NATIVE_SQRT | HALF_SQRT | RSQRT | NATIVE_RSQRT | HALF_RSQRT => "sqrt",
@@ -170,83 +169,83 @@ impl<'a> Call<'a> {
         if !self.is_float || !matches!(self.width, 32 | 64) {
             return false;
         }
-        let function = intrinsics.function(new, self, name, arguments.len());
+        let function = intrinsics.function(at, self, name, arguments.len());
         let operands = [&[function], arguments].concat();
         if matches!(number, RSQRT | NATIVE_RSQRT | HALF_RSQRT) {
-            let root = emit(new, Op::FunctionCall, ty, &operands);
-            let one = float_one(new, self.width);
-            let one = self.splat(new, ty, one);
-            new.push(Op::FDiv, &[ty, result, one, root]);
+            let root = at.emit(Op::FunctionCall, ty, &operands);
+            let one = float_one(at, self.width);
+            let one = self.splat(at, ty, one);
+            at.push(Op::FDiv, &[ty, result, one, root]);
         } else {
-            new.push(Op::FunctionCall, &[&[ty, result], &*operands].concat());
+            at.push(Op::FunctionCall, &[&[ty, result], &*operands].concat());
         }
         true
     }
 
     /// Writes instructions for the call. Gives whether it did.
-    fn write(&self, new: &mut Rewriter<'_>) -> bool {
+    fn write(&self, at: &mut Cursor<'_, '_>) -> bool {
         let &Self { ty, result, .. } = self;
         match (self.number, self.arguments) {
             (MAD, &[a, b, c]) => {
-                let product = emit(new, Op::FMul, ty, &[a, b]);
-                new.push(Op::FAdd, &[ty, result, product, c]);
+                let product = at.emit(Op::FMul, ty, &[a, b]);
+                at.push(Op::FAdd, &[ty, result, product, c]);
             }
             (MIX, &[from, to, part]) => {
-                let difference = emit(new, Op::FSub, ty, &[to, from]);
-                let product = emit(new, Op::FMul, ty, &[difference, part]);
-                new.push(Op::FAdd, &[ty, result, from, product]);
+                let difference = at.emit(Op::FSub, ty, &[to, from]);
+                let product = at.emit(Op::FMul, ty, &[difference, part]);
+                at.push(Op::FAdd, &[ty, result, from, product]);
             }
-            (S_MUL24 | U_MUL24, &[a, b]) => new.push(Op::IMul, &[ty, result, a, b]),
+            (S_MUL24 | U_MUL24, &[a, b]) => at.push(Op::IMul, &[ty, result, a, b]),
             (S_MAD24 | U_MAD24, &[a, b, c]) => {
-                let product = emit(new, Op::IMul, ty, &[a, b]);
-                new.push(Op::IAdd, &[ty, result, product, c]);
+                let product = at.emit(Op::IMul, ty, &[a, b]);
+                at.push(Op::IAdd, &[ty, result, product, c]);
             }
-            (S_MUL_HI | U_MUL_HI, &[a, b]) if self.width <= 32 => self.high_product(new, [a, b], result),
+            (S_MUL_HI | U_MUL_HI, &[a, b]) if self.width <= 32 => self.high_product(at, [a, b], result),
             (S_MAD_HI | U_MAD_HI, &[a, b, c]) if self.width <= 32 => {
-                let high = new.fresh_id();
-                self.high_product(new, [a, b], high);
-                new.push(Op::IAdd, &[ty, result, high, c]);
+                let high = at.fresh_id();
+                self.high_product(at, [a, b], high);
+                at.push(Op::IAdd, &[ty, result, high, c]);
             }
-            (SHUFFLE | SHUFFLE2, &[ref vectors @ .., mask]) => return self.shuffle(new, vectors, mask),
-            (S_MAX, &[a, b]) => self.choose(new, Op::SGreaterThan, [a, b], result),
-            (U_MAX, &[a, b]) => self.choose(new, Op::UGreaterThan, [a, b], result),
-            (S_MIN, &[a, b]) => self.choose(new, Op::SLessThan, [a, b], result),
-            (U_MIN, &[a, b]) => self.choose(new, Op::ULessThan, [a, b], result),
+            (SHUFFLE | SHUFFLE2, &[ref vectors @ .., mask]) => return self.shuffle(at, vectors, mask),
+            (S_MAX, &[a, b]) => self.choose(at, Op::SGreaterThan, [a, b], result),
+            (U_MAX, &[a, b]) => self.choose(at, Op::UGreaterThan, [a, b], result),
+            (S_MIN, &[a, b]) => self.choose(at, Op::SLessThan, [a, b], result),
+            (U_MIN, &[a, b]) => self.choose(at, Op::ULessThan, [a, b], result),
             // The second one only where it is larger or smaller: NaN has no meaning here.
-            (FMAX_COMMON, &[a, b]) => self.choose(new, Op::FOrdGreaterThan, [b, a], result),
-            (FMIN_COMMON, &[a, b]) => self.choose(new, Op::FOrdLessThan, [b, a], result),
-            (S_CLAMP, &[x, low, high]) => self.clamp(new, [Op::SGreaterThan, Op::SLessThan], [x, low, high]),
-            (U_CLAMP, &[x, low, high]) => self.clamp(new, [Op::UGreaterThan, Op::ULessThan], [x, low, high]),
+            (FMAX_COMMON, &[a, b]) => self.choose(at, Op::FOrdGreaterThan, [b, a], result),
+            (FMIN_COMMON, &[a, b]) => self.choose(at, Op::FOrdLessThan, [b, a], result),
+            (S_CLAMP, &[x, low, high]) => self.clamp(at, [Op::SGreaterThan, Op::SLessThan], [x, low, high]),
+            (U_CLAMP, &[x, low, high]) => self.clamp(at, [Op::UGreaterThan, Op::ULessThan], [x, low, high]),
             (FCLAMP, &[x, low, high]) => {
-                self.clamp(new, [Op::FOrdGreaterThan, Op::FOrdLessThan], [x, low, high]);
+                self.clamp(at, [Op::FOrdGreaterThan, Op::FOrdLessThan], [x, low, high]);
             }
             (S_ABS, &[x]) => {
-                let (truth, zero) = (self.truth(new), new.null_constant(ty));
-                let is_negative = emit(new, Op::SLessThan, truth, &[x, zero]);
-                let negated = emit(new, Op::SNegate, ty, &[x]);
-                new.push(Op::Select, &[ty, result, is_negative, negated, x]);
+                let (truth, zero) = (self.truth(at), at.null_constant(ty));
+                let is_negative = at.emit(Op::SLessThan, truth, &[x, zero]);
+                let negated = at.emit(Op::SNegate, ty, &[x]);
+                at.push(Op::Select, &[ty, result, is_negative, negated, x]);
             }
             (FABS, &[x]) if self.is_float => {
                 match self.width {
-                    16 => new.capability(Capability::Int16),
-                    64 => new.capability(Capability::Int64),
+                    16 => at.capability(Capability::Int16),
+                    64 => at.capability(Capability::Int64),
                     _ => {}
                 }
-                let bits = new.int_type(self.width);
-                let bits = self.lanes.map_or(bits, |lanes| new.vector_type(bits, lanes));
-                let all = emit(new, Op::Bitcast, bits, &[x]);
-                let mask = self.constant(new, bits, (1 << (self.width - 1)) - 1);
-                let rest = emit(new, Op::BitwiseAnd, bits, &[all, mask]);
-                new.push(Op::Bitcast, &[ty, result, rest]);
+                let bits = at.int_type(self.width);
+                let bits = self.lanes.map_or(bits, |lanes| at.vector_type(bits, lanes));
+                let all = at.emit(Op::Bitcast, bits, &[x]);
+                let mask = self.constant(at, bits, (1 << (self.width - 1)) - 1);
+                let rest = at.emit(Op::BitwiseAnd, bits, &[all, mask]);
+                at.push(Op::Bitcast, &[ty, result, rest]);
             }
             (ROTATE, &[x, by]) => {
-                let (mask, zero) = (self.constant(new, ty, u64::from(self.width) - 1), new.null_constant(ty));
-                let by = emit(new, Op::BitwiseAnd, ty, &[by, mask]);
-                let back = emit(new, Op::ISub, ty, &[zero, by]);
-                let back = emit(new, Op::BitwiseAnd, ty, &[back, mask]);
-                let high = emit(new, Op::ShiftLeftLogical, ty, &[x, by]);
-                let low = emit(new, Op::ShiftRightLogical, ty, &[x, back]);
-                new.push(Op::BitwiseOr, &[ty, result, high, low]);
+                let (mask, zero) = (self.constant(at, ty, u64::from(self.width) - 1), at.null_constant(ty));
+                let by = at.emit(Op::BitwiseAnd, ty, &[by, mask]);
+                let back = at.emit(Op::ISub, ty, &[zero, by]);
+                let back = at.emit(Op::BitwiseAnd, ty, &[back, mask]);
+                let high = at.emit(Op::ShiftLeftLogical, ty, &[x, by]);
+                let low = at.emit(Op::ShiftRightLogical, ty, &[x, back]);
+                at.push(Op::BitwiseOr, &[ty, result, high, low]);
             }
             _ => return false,
         }
@@ -254,40 +253,40 @@ impl<'a> Call<'a> {
     }
 
     /// The first one where the comparison holds, otherwise the second one.
-    fn choose(&self, new: &mut Rewriter<'_>, compare: Op, [a, b]: [u32; 2], result: u32) {
-        let truth = self.truth(new);
-        let holds = emit(new, compare, truth, &[a, b]);
-        new.push(Op::Select, &[self.ty, result, holds, a, b]);
+    fn choose(&self, at: &mut Cursor<'_, '_>, compare: Op, [a, b]: [u32; 2], result: u32) {
+        let truth = self.truth(at);
+        let holds = at.emit(compare, truth, &[a, b]);
+        at.push(Op::Select, &[self.ty, result, holds, a, b]);
     }
 
-    fn clamp(&self, new: &mut Rewriter<'_>, [above, below]: [Op; 2], [x, low, high]: [u32; 3]) {
-        let raised = new.fresh_id();
-        self.choose(new, above, [x, low], raised);
-        self.choose(new, below, [raised, high], self.result);
+    fn clamp(&self, at: &mut Cursor<'_, '_>, [above, below]: [Op; 2], [x, low, high]: [u32; 3]) {
+        let raised = at.fresh_id();
+        self.choose(at, above, [x, low], raised);
+        self.choose(at, below, [raised, high], self.result);
     }
 
     /// The upper half of a product.
-    fn high_product(&self, new: &mut Rewriter<'_>, factors: [u32; 2], result: u32) {
+    fn high_product(&self, at: &mut Cursor<'_, '_>, factors: [u32; 2], result: u32) {
         match self.width {
-            8 => new.capability(Capability::Int16),
-            32 => new.capability(Capability::Int64),
+            8 => at.capability(Capability::Int16),
+            32 => at.capability(Capability::Int64),
             _ => {}
         }
         let is_signed = matches!(self.number, S_MUL_HI | S_MAD_HI);
         let convert = if is_signed { Op::SConvert } else { Op::UConvert };
-        let int = new.int_type(2 * self.width);
-        let wide = self.lanes.map_or(int, |lanes| new.vector_type(int, lanes));
-        let factors = factors.map(|factor| emit(new, convert, wide, &[factor]));
-        let product = emit(new, Op::IMul, wide, &factors);
-        let bits = new.int_constant(2 * self.width, self.width.into());
-        let bits = self.splat(new, wide, bits);
-        let high = emit(new, Op::ShiftRightLogical, wide, &[product, bits]);
-        new.push(Op::UConvert, &[self.ty, result, high]);
+        let int = at.int_type(2 * self.width);
+        let wide = self.lanes.map_or(int, |lanes| at.vector_type(int, lanes));
+        let factors = factors.map(|factor| at.emit(convert, wide, &[factor]));
+        let product = at.emit(Op::IMul, wide, &factors);
+        let bits = at.int_constant(2 * self.width, self.width.into());
+        let bits = self.splat(at, wide, bits);
+        let high = at.emit(Op::ShiftRightLogical, wide, &[product, bits]);
+        at.push(Op::UConvert, &[self.ty, result, high]);
     }
 
     /// Takes lanes of one or two vectors by the lowest bits of a mask. Gives whether it did.
-    fn shuffle(&self, new: &mut Rewriter<'_>, vectors: &[u32], mask: u32) -> bool {
-        let definitions = new.definitions();
+    fn shuffle(&self, at: &mut Cursor<'_, '_>, vectors: &[u32], mask: u32) -> bool {
+        let definitions = at.definitions();
         // The type of lanes, and their number.
         let vector = |id: u32| {
             let ty = definitions.instruction(definitions.type_of(id)?).filter(|ty| ty.is(Op::TypeVector))?;
@@ -302,42 +301,42 @@ impl<'a> Call<'a> {
             [one, other] => match vector(one).filter(|(_, count)| *count <= 8) {
                 Some((lane, count)) => {
                     if count > 2 {
-                        new.capability(Capability::Vector16);
+                        at.capability(Capability::Vector16);
                     }
-                    let both = new.vector_type(lane, 2 * count);
+                    let both = at.vector_type(lane, 2 * count);
                     let all: Vec<u32> = [one, other].into_iter().chain(0..2 * count).collect();
-                    (emit(new, Op::VectorShuffle, both, &all), lane, 2 * count)
+                    (at.emit(Op::VectorShuffle, both, &all), lane, 2 * count)
                 }
                 None => return false,
             },
             _ => return false,
         };
-        let index = new.int_type(self.width);
-        let most = new.int_constant(self.width, u64::from(count) - 1);
+        let index = at.int_type(self.width);
+        let most = at.int_constant(self.width, u64::from(count) - 1);
         let mut parts = vec![self.ty, self.result];
         for number in 0..lanes {
-            let number = emit(new, Op::CompositeExtract, index, &[mask, number]);
-            let number = emit(new, Op::BitwiseAnd, index, &[number, most]);
-            parts.push(emit(new, Op::VectorExtractDynamic, lane, &[from, number]));
+            let number = at.emit(Op::CompositeExtract, index, &[mask, number]);
+            let number = at.emit(Op::BitwiseAnd, index, &[number, most]);
+            parts.push(at.emit(Op::VectorExtractDynamic, lane, &[from, number]));
         }
-        new.push(Op::CompositeConstruct, &parts);
+        at.push(Op::CompositeConstruct, &parts);
         true
     }
 
     /// The type of comparisons.
-    fn truth(&self, new: &mut Rewriter<'_>) -> u32 {
-        let truth = new.bool_type();
-        self.lanes.map_or(truth, |lanes| new.vector_type(truth, lanes))
+    fn truth(&self, at: &mut Cursor<'_, '_>) -> u32 {
+        let truth = at.bool_type();
+        self.lanes.map_or(truth, |lanes| at.vector_type(truth, lanes))
     }
 
     /// An integer, in each lane of a vector.
-    fn constant(&self, new: &mut Rewriter<'_>, ty: u32, value: u64) -> u32 {
-        let lane = new.int_constant(self.width, value);
-        self.splat(new, ty, lane)
+    fn constant(&self, at: &mut Cursor<'_, '_>, ty: u32, value: u64) -> u32 {
+        let lane = at.int_constant(self.width, value);
+        self.splat(at, ty, lane)
     }
 
     /// A constant, or a vector with it in each lane.
-    fn splat(&self, new: &mut Rewriter<'_>, ty: u32, lane: u32) -> u32 {
-        self.lanes.map_or(lane, |lanes| splat(new, ty, lane, lanes))
+    fn splat(&self, at: &mut Cursor<'_, '_>, ty: u32, lane: u32) -> u32 {
+        self.lanes.map_or(lane, |lanes| splat(at, ty, lane, lanes))
     }
 }

@@ -6,44 +6,39 @@
 use std::collections::HashSet;
 
 use crate::passes::Result;
-use oclave_spirv::analysis::control_flow::targets;
-use oclave_spirv::{Definitions, Instruction, Module, Op, Rewriter};
+use oclave_spirv::{Definitions, Editor, Module, Op};
 
 /// The module with branches that do not lead to blocks of nothing but `OpUnreachable`.
 ///
 /// # Errors
-/// As [`Rewriter::finish`].
+/// As [`Editor::finish`].
 pub(crate) fn cut(module: Module) -> Result<Module> {
     let dead = dead_blocks(&module);
-    let leads_there = |i: &Instruction<'_>| targets(*i).iter().any(|to| dead.contains(to));
-    if dead.is_empty() || !module.instructions().any(|i| leads_there(&i)) {
+    if dead.is_empty() {
         return Ok(module);
     }
     let changed = {
         let definitions = Definitions::new(&module);
-        let mut new = Rewriter::new(&definitions);
+        let mut edit = Editor::new(&definitions);
         for instruction in module.instructions() {
             match (instruction.op(), instruction.operands()) {
                 (Some(Op::BranchConditional), &[_, yes, no, ..])
                     if dead.contains(&yes) != dead.contains(&no) =>
                 {
                     let to = if dead.contains(&yes) { no } else { yes };
-                    new.replace(&instruction, Op::Branch, &[to]);
+                    edit.replace(&instruction, Op::Branch, &[to]);
                 }
                 (Some(Op::Switch), &[value, default, ref cases @ ..]) if dead.contains(&default) => {
-                    match cases.last().filter(|last| !dead.contains(last)) {
-                        Some(last) => {
-                            new.replace(&instruction, Op::Switch, &[&[value, *last], cases].concat());
-                        }
-                        None => new.copy(&instruction),
+                    if let Some(last) = cases.last().filter(|last| !dead.contains(last)) {
+                        edit.replace(&instruction, Op::Switch, &[&[value, *last], cases].concat());
                     }
                 }
-                _ => new.copy(&instruction),
+                _ => {}
             }
         }
-        new.finish()?
+        edit.finish()?
     };
-    Ok(changed)
+    Ok(changed.unwrap_or(module))
 }
 
 fn dead_blocks(module: &Module) -> HashSet<u32> {

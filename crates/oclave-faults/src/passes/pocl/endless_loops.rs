@@ -13,16 +13,13 @@
 //! Such a loop counts its rounds, and the function returns when the counter is zero again. A condition
 //! that does not change is not enough, as LLVM takes it out of the loop.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::Fault;
-use crate::passes::opaque_values::emit;
 use crate::passes::{Pass, Result, pass};
 use crate::table::{POCL_CPU, fault};
 use oclave_spirv::analysis::control_flow::{Flow, Loop};
-use oclave_spirv::{
-    Capability, Definitions, Instruction, Module, Op, Rewriter, Type, TypeTable, is_terminator,
-};
+use oclave_spirv::{Capability, Definitions, Editor, Instruction, Module, Op, Type, TypeTable};
 
 fault! {
     /// **Q53. PoCL 6.0 (LLVM 18) on CPUs.** The work-around for Q13 makes the end of a loop depend on
@@ -53,139 +50,113 @@ pub(in crate::passes) const PASS: Pass =
 /// The module in which such loops have ends; `None` where it has none of them.
 ///
 /// # Errors
-/// As [`Rewriter::finish`].
+/// As [`Editor::finish`].
 pub(crate) fn leave(module: &Module, address_bits: u32) -> Result<Option<Module>> {
     let definitions = Definitions::new(module);
     let flows = Flow::of_functions(module);
-    let found: HashMap<u32, u32> = flows.iter().flat_map(|flow| endless(&definitions, flow)).collect();
-    let mut new = Rewriter::new(&definitions);
-    let counters: Vec<Counter> = flows
-        .iter()
-        .flat_map(|flow| without_ends(flow).map(move |of| (flow, of)))
-        .filter_map(|(flow, of)| Counter::new(&mut new, flow, of))
-        .collect();
-    if found.is_empty() && counters.is_empty() {
-        return Ok(None);
-    }
     let types = TypeTable::new(&definitions);
-    let of_header: HashMap<u32, &Counter> =
-        counters.iter().map(|counter| (counter.header, counter)).collect();
-    let of_latch: HashMap<u32, &Counter> = counters.iter().map(|counter| (counter.latch, counter)).collect();
-    let (mut returns, mut label) = (0, 0);
-    for instruction in module.instructions() {
-        match instruction.op() {
-            Some(Op::Function) => returns = instruction.result_type().unwrap_or(0),
-            Some(Op::Label) => label = instruction.result_id().unwrap_or(0),
-            _ => {}
+    let mut edit = Editor::new(&definitions);
+    for flow in &flows {
+        let mut endless = endless(&definitions, flow);
+        endless.keys().for_each(|label| remove_merge(&mut edit, *label));
+        let returns = definitions.type_of(flow.function).filter(|ty| types.ty(*ty) != Some(Type::Void));
+        for of in flow.loops.iter().filter(|of| flow.exiting(of).is_empty()) {
+            if let Some(counted) = Counted::new(&definitions, flow, of) {
+                let leads_on = endless.remove(&counted.latch).is_some();
+                counted.write(&mut edit, leads_on, address_bits, returns);
+            }
         }
-        let (onward, header, latch) = (found.get(&label), of_header.get(&label), of_latch.get(&label));
-        match (instruction.op(), onward, header, latch) {
-            (Some(Op::Label), _, Some(counter), _) => {
-                new.copy(&instruction);
-                counter.count(&mut new, address_bits);
-            }
-            (Some(Op::Phi), _, Some(counter), _) => {
-                new.copy_mapped(&instruction, |id| if id == counter.latch { counter.split } else { id });
-            }
-            (Some(Op::LoopMerge), Some(_), ..) | (Some(Op::LoopMerge), _, Some(_), _) => {}
-            (Some(Op::BranchConditional), Some(to), ..) => new.push(Op::Branch, &[*to]),
-            (Some(op), _, _, Some(counter)) if is_terminator(op) => {
-                new.copy_mapped(&instruction, |id| if id == counter.header { counter.split } else { id });
-                let is_void = types.ty(returns) == Some(Type::Void);
-                counter.leave(&mut new, address_bits, (!is_void).then_some(returns));
-            }
-            _ => new.copy(&instruction),
+        for (branch, onward) in endless.values() {
+            edit.replace(branch, Op::Branch, &[*onward]);
         }
     }
-    Ok(Some(new.finish()?))
+    Ok(edit.finish()?)
 }
 
-/// The loops of a function that nothing leads out of.
-fn without_ends<'f>(flow: &'f Flow<'_>) -> impl Iterator<Item = &'f Loop> {
-    flow.loops.iter().filter(|of| flow.exiting(of).is_empty())
+/// Removes the hint that a block is the header of a loop.
+fn remove_merge(edit: &mut Editor<'_>, label: u32) {
+    let mut block = edit.definitions().block(label);
+    if let Some(merge) = block.find(|i| i.is(Op::LoopMerge)) {
+        edit.remove(&merge);
+    }
 }
 
-/// The counter of a loop.
-struct Counter {
+/// A loop that nothing leads out of. Its iterations by one of its latches are counted.
+struct Counted<'m> {
     header: u32,
-    /// The blocks before the header, without `latch`.
-    before: Vec<u32>,
-    /// A block that leads back to the header.
+    start: Instruction<'m>,
+    /// The blocks before the header, without the latch.
+    before: BTreeSet<u32>,
     latch: u32,
-    /// A new block between that and the header.
-    split: u32,
-    value: u32,
-    next: u32,
+    end: Instruction<'m>,
 }
 
-impl Counter {
-    fn new(new: &mut Rewriter<'_>, flow: &Flow<'_>, of: &Loop) -> Option<Self> {
-        let label = |at: usize| flow.blocks.get(at).map(|block| block.label);
-        let latch = label(*of.latches.first()?)?;
-        let mut before: Vec<u32> =
-            flow.blocks.get(of.header)?.predecessors.iter().filter_map(|at| label(*at)).collect();
-        before.sort_unstable();
-        before.dedup();
-        before.retain(|label| *label != latch);
-        let [split, value, next] = [new.fresh_id(), new.fresh_id(), new.fresh_id()];
-        Some(Self { header: label(of.header)?, before, latch, split, value, next })
+impl<'m> Counted<'m> {
+    fn new(definitions: &Definitions<'m>, flow: &Flow<'m>, of: &Loop) -> Option<Self> {
+        let (header, latch) = (flow.blocks.get(of.header)?, flow.blocks.get(*of.latches.first()?)?);
+        let label = |at: &usize| flow.blocks.get(*at).map(|block| block.label);
+        let before = header.predecessors.iter().filter_map(label).filter(|label| *label != latch.label);
+        Some(Self {
+            header: header.label,
+            start: definitions.instruction(header.label)?,
+            before: before.collect(),
+            latch: latch.label,
+            end: latch.terminator?,
+        })
     }
 
-    /// Writes the counter, with which the header begins. Only rounds by way of `latch` count.
-    fn count(&self, new: &mut Rewriter<'_>, width: u32) {
-        let (ty, zero) = (new.int_type(width), new.int_constant(width, 0));
-        let mut operands = vec![ty, self.value];
-        operands.extend(self.before.iter().flat_map(|label| [zero, *label]));
-        operands.extend([self.next, self.split]);
-        new.push(Op::Phi, &operands);
-    }
-
-    /// Writes the block behind the latch, and one that returns.
-    fn leave(&self, new: &mut Rewriter<'_>, width: u32, returns: Option<u32>) {
+    /// Writes the counter, a block between the latch and the header, and one that returns. A latch that is an inner loop leads on always.
+    fn write(&self, edit: &mut Editor<'_>, leads_on: bool, width: u32, returns: Option<u32>) {
         if width == 64 {
-            new.capability(Capability::Int64);
+            edit.capability(Capability::Int64);
         }
-        let (ty, truth, out) = (new.int_type(width), new.bool_type(), new.fresh_id());
-        let [zero, one] = [0, 1].map(|number| new.int_constant(width, number));
-        new.push(Op::Label, &[self.split]);
-        new.push(Op::IAdd, &[ty, self.next, self.value, one]);
-        let is_over = emit(new, Op::IEqual, truth, &[self.next, zero]);
-        new.push(Op::BranchConditional, &[is_over, out, self.header]);
-        new.push(Op::Label, &[out]);
+        let (ty, truth) = (edit.int_type(width), edit.bool_type());
+        let [zero, one] = [0, 1].map(|number| edit.int_constant(width, number));
+        let [split, value, next, out] = std::array::from_fn(|_| edit.fresh_id());
+        let before = self.before.iter().flat_map(|label| [zero, *label]);
+        let operands: Vec<u32> = [ty, value].into_iter().chain(before).chain([next, split]).collect();
+        edit.after(&self.start).push(Op::Phi, &operands);
+        for phi in edit.definitions().block(self.header).filter(|i| i.is(Op::Phi)) {
+            edit.instead_of(&phi).copy_mapped(&phi, |id| if id == self.latch { split } else { id });
+        }
+        remove_merge(edit, self.header);
+
+        let mut at = edit.instead_of(&self.end);
+        if leads_on {
+            at.push(Op::Branch, &[split]);
+        } else {
+            at.copy_mapped(&self.end, |id| if id == self.header { split } else { id });
+        }
+        at.push(Op::Label, &[split]);
+        at.push(Op::IAdd, &[ty, next, value, one]);
+        let is_over = at.emit(Op::IEqual, truth, &[next, zero]);
+        at.push(Op::BranchConditional, &[is_over, out, self.header]);
+        at.push(Op::Label, &[out]);
         match returns {
             Some(ty) => {
-                let value = emit(new, Op::Undef, ty, &[]);
-                new.push(Op::ReturnValue, &[value]);
+                let value = at.emit(Op::Undef, ty, &[]);
+                at.push(Op::ReturnValue, &[value]);
             }
-            None => new.push(Op::Return, &[]),
+            None => at.push(Op::Return, &[]),
         }
     }
 }
 
-/// The blocks of a function that are such loops, and where they lead.
-fn endless(definitions: &Definitions<'_>, flow: &Flow<'_>) -> HashMap<u32, u32> {
-    let mut code: HashMap<u32, Vec<Instruction<'_>>> = HashMap::new();
-    let mut label = 0;
-    for instruction in definitions.body(flow.function) {
-        match instruction.result_id().filter(|_| instruction.is(Op::Label)) {
-            Some(id) => label = id,
-            None => code.entry(label).or_default().push(instruction),
-        }
-    }
-    let is_free = |i: &Instruction<'_>| {
+/// The labels of blocks of a function that are such loops. With each, its branch, and where it leads.
+fn endless<'m>(definitions: &Definitions<'_>, flow: &Flow<'m>) -> BTreeMap<u32, (Instruction<'m>, u32)> {
+    let is_free = |i: Instruction<'_>| {
         matches!(i.op(), Some(Op::BranchConditional | Op::LoopMerge | Op::Line | Op::NoLine))
     };
-    flow.loops
-        .iter()
-        .filter(|of| of.blocks.len() == 1)
+    let alone = flow.loops.iter().filter(|of| of.blocks.len() == 1);
+    alone
         .filter_map(|of| {
             let block = flow.blocks.get(of.header)?;
             // Nothing in it, so the condition comes from elsewhere.
-            if !code.get(&block.label)?.iter().all(is_free) {
+            if !definitions.block(block.label).all(is_free) {
                 return None;
             }
             let onward = block.successors.iter().find(|to| **to != of.header)?;
-            Some((block.label, flow.blocks.get(*onward)?.label))
+            Some((block.label, (block.terminator?, flow.blocks.get(*onward)?.label)))
         })
         .collect()
 }

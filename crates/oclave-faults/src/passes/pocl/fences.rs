@@ -12,8 +12,8 @@ use crate::Fault;
 use crate::passes::{Pass, Result, pass};
 use crate::table::{POCL_CPU, fault};
 use oclave_spirv::{
-    Decoration, Definitions, Instruction, Module, Op, Rewriter, StorageClass, Type, TypeTable,
-    is_access_chain, is_atomic,
+    Decoration, Definitions, Editor, Instruction, Module, Op, StorageClass, Type, TypeTable, is_access_chain,
+    is_atomic,
 };
 
 fault! {
@@ -50,29 +50,22 @@ const WINDOW: usize = 256;
 /// The module with these fences; `None` where none is needed.
 ///
 /// # Errors
-/// As [`Rewriter::finish`].
+/// As [`Editor::finish`].
 pub(crate) fn insert(module: &Module) -> Result<Option<Module>> {
     let definitions = Definitions::new(module);
-    let places = places(&definitions);
-    if places.is_empty() {
-        return Ok(None);
+    let mut edit = Editor::new(&definitions);
+    for instruction in places(&definitions) {
+        let (scope, both) = (edit.int_constant(32, WORKGROUP), edit.int_constant(32, BOTH_FENCES));
+        edit.before(&instruction).push(Op::MemoryBarrier, &[scope, both]);
     }
-    let mut new = Rewriter::new(&definitions);
-    for instruction in module.instructions() {
-        if places.contains(&instruction.at) {
-            let (scope, both) = (new.int_constant(32, WORKGROUP), new.int_constant(32, BOTH_FENCES));
-            new.push(Op::MemoryBarrier, &[scope, both]);
-        }
-        new.copy(&instruction);
-    }
-    Ok(Some(new.finish()?))
+    Ok(edit.finish()?)
 }
 
-/// The words of instructions before which a fence goes.
-fn places(definitions: &Definitions<'_>) -> BTreeSet<usize> {
+/// The instructions before which a fence goes.
+fn places<'m>(definitions: &Definitions<'m>) -> Vec<Instruction<'m>> {
     let addresses = Addresses::new(definitions);
     let mut stretch = Stretch::default();
-    let mut places = BTreeSet::new();
+    let mut places = Vec::new();
     for instruction in definitions.module().instructions() {
         let Some(op) = instruction.op() else { continue };
         let access = match op {
@@ -104,7 +97,7 @@ fn places(definitions: &Definitions<'_>) -> BTreeSet<usize> {
             continue;
         };
         if stretch.needs_fence(&addresses, &access) {
-            places.insert(instruction.at);
+            places.push(instruction);
             stretch = Stretch::default();
         }
         stretch.add(&addresses, access);

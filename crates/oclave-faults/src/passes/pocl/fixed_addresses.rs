@@ -7,16 +7,17 @@
 //! So a zero that compilers do not know is added to their indices. It is the loop's counter with all bits masked, so that it may change in each
 //! iteration.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 use crate::Fault;
 use crate::passes::built_in_vector::BuiltInVector;
-use crate::passes::opaque_values::{converted, emit, hidden_zero};
+use crate::passes::opaque_values::{converted, hidden_zero};
 use crate::passes::{Pass, Result, pass};
 use crate::table::{POCL_CPU_6, fault};
 use oclave_spirv::analysis::control_flow::Flow;
 use oclave_spirv::{
-    BuiltIn, Definitions, Instruction, Module, Op, Rewriter, StorageClass, Type, TypeTable, is_access_chain,
+    BuiltIn, Cursor, Definitions, Editor, Instruction, Module, Op, StorageClass, Type, TypeTable,
+    is_access_chain,
 };
 
 fault! {
@@ -41,83 +42,88 @@ const LEAST: usize = 8;
 const DEPTH: u32 = 8;
 
 /// An address that gets a zero.
-struct Address {
-    /// The header of its loop.
-    header: u32,
+struct Address<'m> {
+    step: Instruction<'m>,
     /// The place of the index among the operands, and the index without the constant that is added to it.
     place: usize,
     index: u32,
+    index_type: u32,
     constant: Option<u32>,
 }
 
 /// The module with such zeroes; `None` where it needs none.
 ///
 /// # Errors
-/// As [`Rewriter::finish`].
+/// As [`Editor::finish`].
 pub(crate) fn vary(module: &Module, address_bits: u32) -> Result<Option<Module>> {
     let definitions = Definitions::new(module);
     let types = TypeTable::new(&definitions);
     let flows = Flow::of_functions(module);
     let finder = Finder::new(&definitions, &types);
-    let mut addresses: HashMap<u32, Address> = HashMap::new();
-    // Header → its counter.
-    let mut counters: HashMap<u32, u32> = HashMap::new();
-    let mut functions: BTreeSet<u32> = BTreeSet::new();
+    let mut known: HashSet<u32> = HashSet::new();
+    let mut edit = Editor::new(&definitions);
+    let mut group = None;
     for flow in &flows {
         let has_barrier = |at: &usize| flow.blocks.get(*at).is_some_and(|block| block.barrier);
+        let mut mask = None;
         // Inner loops come first.
         for of in flow.loops.iter().filter(|of| of.blocks.iter().any(has_barrier)) {
             let labels: HashSet<u32> =
                 of.blocks.iter().filter_map(|at| flow.blocks.get(*at)).map(|block| block.label).collect();
-            let header = flow.blocks.get(of.header).map_or(0, |block| block.label);
+            let Some(header) = flow.blocks.get(of.header) else { continue };
             let phis = flow.phis.iter().filter(|(_, at)| **at == of.header).map(|(phi, _)| *phi);
-            let Some(counter) = phis.filter(|phi| finder.int_width(*phi).is_some()).min() else { continue };
-            let found = finder.addresses(header, &labels, &addresses);
-            if found.len() >= LEAST {
-                counters.insert(header, counter);
-                functions.insert(flow.function);
-                addresses.extend(found);
-            }
-        }
-    }
-    if addresses.is_empty() {
-        return Ok(None);
-    }
-    let mut writer = Writer { new: Rewriter::new(&definitions), finder: &finder, zeroes: HashMap::new() };
-    let group = BuiltInVector::of(&mut writer.new, BuiltIn::WorkgroupId, address_bits);
-    let (mut needs_mask, mut mask) = (false, 0);
-    let mut header = None;
-    for instruction in module.instructions() {
-        match instruction.op() {
-            Some(Op::EntryPoint) => {
-                group.copy_entry_point(&mut writer.new, &instruction);
+            let Some((counter, bits)) = phis.filter_map(|phi| Some((phi, finder.int_width(phi)?))).min()
+            else {
+                continue;
+            };
+            let found = finder.addresses(&labels, &known);
+            if found.len() < LEAST {
                 continue;
             }
-            Some(Op::Function) => {
-                needs_mask = instruction.result_id().is_some_and(|id| functions.contains(&id));
+            known.extend(found.iter().filter_map(|address| address.step.result_id()));
+            let group = group
+                .get_or_insert_with(|| BuiltInVector::add(&mut edit, BuiltIn::WorkgroupId, address_bits));
+            let ty = edit.int_type(group.width);
+            let mask = *mask.get_or_insert_with(|| {
+                let mut at = edit.at_entry(flow.function);
+                let n = group.read(&mut at, 0);
+                let zero = hidden_zero(&mut at, n, group.width);
+                at.emit(Op::SNegate, ty, &[zero])
+            });
+            let mut at = edit.at_start(header.label);
+            let counter = converted(&mut at, &types, (counter, bits), ty);
+            let zero = at.emit(Op::BitwiseAnd, ty, &[counter, mask]);
+            for address in found {
+                address.write(&mut edit.instead_of(&address.step), &types, (zero, group.width));
             }
-            Some(Op::Label) => header = instruction.result_id().filter(|label| counters.contains_key(label)),
-            Some(Op::FunctionParameter | Op::Variable | Op::Phi | Op::Line | Op::NoLine) => {}
-            _ => {
-                if std::mem::take(&mut needs_mask) {
-                    let n = group.load(&mut writer.new, 0);
-                    let zero = hidden_zero(&mut writer.new, n, group.width);
-                    let ty = writer.new.int_type(group.width);
-                    mask = emit(&mut writer.new, Op::SNegate, ty, &[zero]);
-                }
-                if let Some((label, counter)) =
-                    header.take().and_then(|label| Some((label, *counters.get(&label)?)))
-                {
-                    writer.begin_iteration(label, counter, (mask, group.width));
-                }
-            }
-        }
-        match instruction.result_id().and_then(|id| addresses.get(&id)) {
-            Some(address) => writer.address(&instruction, address),
-            None => writer.new.copy(&instruction),
         }
     }
-    Ok(Some(writer.new.finish()?))
+    Ok(edit.finish()?)
+}
+
+impl Address<'_> {
+    /// Writes the address with a zero, which has some bits.
+    fn write(&self, at: &mut Cursor<'_, '_>, types: &TypeTable<'_>, zero: (u32, u32)) {
+        let (Some(ty), Some(result)) = (self.step.result_type(), self.step.result_id()) else { return };
+        let zero = converted(at, types, zero, self.index_type);
+        let index = at.emit(Op::IAdd, self.index_type, &[self.index, zero]);
+        let mut operands = self.step.operands().to_vec();
+        if let Some(operand) = operands.get_mut(self.place) {
+            *operand = index;
+        }
+        // A step without the constant may lead out of bounds.
+        let op = match self.step.op() {
+            Some(Op::InBoundsAccessChain | Op::AccessChain) => Op::AccessChain,
+            _ => Op::PtrAccessChain,
+        };
+        match self.constant {
+            Some(constant) => {
+                let first = at.emit(op, ty, &operands);
+                at.push(Op::PtrAccessChain, &[ty, result, first, constant]);
+            }
+            None => at.push(op, &[&[ty, result], &*operands].concat()),
+        }
+    }
 }
 
 /// Finds addresses that do not change in loops.
@@ -133,17 +139,15 @@ struct Finder<'d, 'm> {
 
 impl<'d, 'm> Finder<'d, 'm> {
     fn new(definitions: &'d Definitions<'m>, types: &'d TypeTable<'d>) -> Self {
-        let (mut block_of, mut steps, mut label) = (HashMap::new(), Vec::new(), 0);
+        let (mut block_of, mut steps, mut label) = (HashMap::new(), Vec::new(), None);
         let is_local = |ty| matches!(types.ty(ty), Some(Type::Pointer { class, .. }) if class == StorageClass::Workgroup as u32);
         for instruction in definitions.module().instructions() {
             match instruction.op() {
-                Some(Op::Label) => label = instruction.result_id().unwrap_or(0),
-                Some(Op::FunctionEnd) => label = 0,
+                Some(Op::Label) => label = instruction.result_id(),
+                Some(Op::FunctionEnd) => label = None,
                 _ => {}
             }
-            if let Some(id) = instruction.result_id().filter(|_| label != 0) {
-                block_of.insert(id, label);
-            }
+            block_of.extend(instruction.result_id().zip(label));
             if instruction.op().is_some_and(is_access_chain)
                 && instruction.result_type().is_some_and(is_local)
             {
@@ -163,19 +167,14 @@ impl<'d, 'm> Finder<'d, 'm> {
     }
 
     /// The addresses of a loop that inner loops have not got.
-    fn addresses(
-        &self,
-        header: u32,
-        labels: &HashSet<u32>,
-        known: &HashMap<u32, Address>,
-    ) -> Vec<(u32, Address)> {
+    fn addresses(&self, labels: &HashSet<u32>, known: &HashSet<u32>) -> Vec<Address<'m>> {
         let mut are_fixed = HashMap::new();
         let is_inside = |id: &u32| {
-            self.block_of.get(id).is_some_and(|label| labels.contains(label)) && !known.contains_key(id)
+            self.block_of.get(id).is_some_and(|label| labels.contains(label)) && !known.contains(id)
         };
-        let steps = self.steps.iter().filter_map(|step| Some((step, step.result_id().filter(is_inside)?)));
+        let steps = self.steps.iter().filter(|step| step.result_id().as_ref().is_some_and(is_inside));
         steps
-            .filter_map(|(step, id)| {
+            .filter_map(|step| {
                 let operands = step.operands();
                 if !operands.iter().all(|operand| self.is_fixed(*operand, labels, &mut are_fixed, DEPTH)) {
                     return None;
@@ -189,7 +188,8 @@ impl<'d, 'm> Finder<'d, 'm> {
                 let (index, constant) =
                     split.map_or((index, None), |(part, constant)| (part, Some(constant)));
                 self.int_width(index)?;
-                Some((id, Address { header, place, index, constant }))
+                let index_type = self.definitions.type_of(index)?;
+                Some(Address { step: *step, place, index, index_type, constant })
             })
             .collect()
     }
@@ -238,52 +238,5 @@ impl<'d, 'm> Finder<'d, 'm> {
         };
         known.insert(id, is_fixed);
         is_fixed
-    }
-}
-
-struct Writer<'f, 'd, 'm> {
-    new: Rewriter<'d>,
-    finder: &'f Finder<'d, 'm>,
-    /// Header → the zero of this iteration, and its bits.
-    zeroes: HashMap<u32, (u32, u32)>,
-}
-
-impl Writer<'_, '_, '_> {
-    /// Writes the zero of an iteration.
-    fn begin_iteration(&mut self, header: u32, counter: u32, (mask, width): (u32, u32)) {
-        let ty = self.new.int_type(width);
-        let own = self.finder.int_width(counter).unwrap_or(width);
-        let counter = converted(&mut self.new, self.finder.types, (counter, own), ty);
-        let zero = emit(&mut self.new, Op::BitwiseAnd, ty, &[counter, mask]);
-        self.zeroes.insert(header, (zero, width));
-    }
-
-    fn address(&mut self, step: &Instruction<'_>, address: &Address) {
-        let (Some(zero), Some(index_type), Some(ty), Some(result)) = (
-            self.zeroes.get(&address.header).copied(),
-            self.finder.definitions.type_of(address.index),
-            step.result_type(),
-            step.result_id(),
-        ) else {
-            return self.new.copy(step);
-        };
-        let zero = converted(&mut self.new, self.finder.types, zero, index_type);
-        let index = emit(&mut self.new, Op::IAdd, index_type, &[address.index, zero]);
-        let mut operands = step.operands().to_vec();
-        if let Some(operand) = operands.get_mut(address.place) {
-            *operand = index;
-        }
-        // A step without the constant may lead out of bounds.
-        let op = match step.op() {
-            Some(Op::InBoundsAccessChain | Op::AccessChain) => Op::AccessChain,
-            _ => Op::PtrAccessChain,
-        };
-        match address.constant {
-            Some(constant) => {
-                let first = emit(&mut self.new, op, ty, &operands);
-                self.new.push(Op::PtrAccessChain, &[ty, result, first, constant]);
-            }
-            None => self.new.push(op, &[&[ty, result], &*operands].concat()),
-        }
     }
 }

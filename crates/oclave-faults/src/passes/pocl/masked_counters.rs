@@ -19,11 +19,13 @@ use std::collections::{HashMap, HashSet};
 
 use crate::Fault;
 use crate::passes::built_in_vector::BuiltInVector;
-use crate::passes::opaque_values::{converted, hidden_zero, write_for_values};
+use crate::passes::opaque_values::{change_values, converted, hidden_zero};
 use crate::passes::{Pass, Result, pass};
 use crate::table::{POCL_CPU_7, fault};
 use oclave_spirv::analysis::control_flow::{Block, Flow};
-use oclave_spirv::{BuiltIn, Definitions, Instruction, Module, Op, Rewriter, TypeTable, is_access_chain};
+use oclave_spirv::{
+    BuiltIn, Cursor, Definitions, Editor, Instruction, Module, Op, TypeTable, is_access_chain,
+};
 
 fault! {
     /// **Q45. PoCL 7.1 (LLVM 21) on CPUs.** LLVM's vectoriser has to test that a counter with a mask
@@ -50,7 +52,7 @@ const MOST: u64 = 1 << 31;
 /// The module with these zeroes; `None` where it needs none.
 ///
 /// # Errors
-/// As [`Rewriter::finish`].
+/// As [`Editor::finish`].
 pub(crate) fn hide(module: &Module, address_bits: u32) -> Result<Option<Module>> {
     let definitions = Definitions::new(module);
     let mut sums = Sums { definitions: &definitions, seen: HashSet::new(), masks: HashMap::new() };
@@ -86,17 +88,17 @@ pub(crate) fn hide(module: &Module, address_bits: u32) -> Result<Option<Module>>
         return Ok(None);
     }
     let types = TypeTable::new(&definitions);
-    let mut new = Rewriter::new(&definitions);
-    let group = BuiltInVector::of(&mut new, BuiltIn::WorkgroupId, address_bits);
-    let begin = |new: &mut Rewriter<'_>| {
-        let n = group.load(new, 0);
-        hidden_zero(new, n, group.width)
+    let mut edit = Editor::new(&definitions);
+    let group = BuiltInVector::add(&mut edit, BuiltIn::WorkgroupId, address_bits);
+    let begin = |at: &mut Cursor<'_, '_>| {
+        let n = group.read(at, 0);
+        hidden_zero(at, n, group.width)
     };
-    let join = |new: &mut Rewriter<'_>, zero: u32, [masked, ty, result]: [u32; 3]| {
-        let zero = converted(new, &types, (zero, group.width), ty);
-        new.push(Op::BitwiseOr, &[ty, result, masked, zero]);
-    };
-    write_for_values(new, &group, &counters, begin, join).map(Some)
+    change_values(&mut edit, &counters, begin, |at, zero, [masked, ty, result]| {
+        let zero = converted(at, &types, (zero, group.width), ty);
+        at.push(Op::BitwiseOr, &[ty, result, masked, zero]);
+    });
+    Ok(edit.finish()?)
 }
 
 /// Looks for what goes round in sums.

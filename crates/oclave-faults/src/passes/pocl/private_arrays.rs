@@ -9,14 +9,13 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::Fault;
-use crate::passes::opaque_values::emit;
 use crate::passes::{Pass, Result, pass};
 use crate::table::{POCL_CPU_7, fault};
 use oclave_spirv::analysis::calls::callees;
 use oclave_spirv::analysis::control_flow::Flow;
 use oclave_spirv::analysis::uniformity::Uniformity;
 use oclave_spirv::{
-    Definitions, Instruction, Module, Op, Rewriter, StorageClass, Type, TypeTable, is_access_chain,
+    Cursor, Definitions, Editor, Instruction, Module, Op, StorageClass, Type, TypeTable, is_access_chain,
 };
 
 fault! {
@@ -40,42 +39,20 @@ const VOLATILE: u32 = 1;
 /// The module with these loads; `None` where it needs none.
 ///
 /// # Errors
-/// As [`Rewriter::finish`].
+/// As [`Editor::finish`].
 pub(crate) fn load(module: &Module) -> Result<Option<Module>> {
     let definitions = Definitions::new(module);
-    let functions = continued(&definitions);
-    if functions.is_empty() {
-        return Ok(None);
-    }
     let types = TypeTable::new(&definitions);
-    let mut arrays: BTreeMap<u32, Vec<Array>> = BTreeMap::new();
-    for function in functions {
-        let found = arrays_of(&definitions, &types, function);
-        if !found.is_empty() {
-            arrays.insert(function, found);
+    let mut edit = Editor::new(&definitions);
+    for function in continued(&definitions) {
+        for array in arrays_of(&definitions, &types, function) {
+            array.load(&mut edit.at_entry(function));
+            let returns =
+                definitions.body(function).filter(|i| matches!(i.op(), Some(Op::Return | Op::ReturnValue)));
+            returns.for_each(|end| array.load(&mut edit.before(&end)));
         }
     }
-    if arrays.is_empty() {
-        return Ok(None);
-    }
-    let mut new = Rewriter::new(&definitions);
-    let (mut of_function, mut has_begun): (&[Array], bool) = (&[], true);
-    for instruction in module.instructions() {
-        match instruction.op() {
-            Some(Op::Function) => {
-                let function = instruction.result_id().and_then(|id| arrays.get(&id));
-                (of_function, has_begun) = (function.map(Vec::as_slice).unwrap_or_default(), false);
-            }
-            Some(Op::FunctionParameter | Op::Label | Op::Variable | Op::Line | Op::NoLine) | None => {}
-            Some(op) if !has_begun || matches!(op, Op::Return | Op::ReturnValue) => {
-                has_begun = true;
-                of_function.iter().for_each(|array| array.load(&mut new));
-            }
-            _ => {}
-        }
-        new.copy(&instruction);
-    }
-    Ok(Some(new.finish()?))
+    Ok(edit.finish()?)
 }
 
 /// Functions that PoCL compiles by continuations: those with a loop that has a barrier and several exits, and what they call.
@@ -101,12 +78,12 @@ struct Array {
 }
 
 impl Array {
-    fn load(&self, new: &mut Rewriter<'_>) {
-        let pointer = new.pointer_type(StorageClass::Function, self.first);
-        let none = new.int_constant(32, 0);
+    fn load(&self, at: &mut Cursor<'_, '_>) {
+        let pointer = at.pointer_type(StorageClass::Function, self.first);
+        let none = at.int_constant(32, 0);
         let steps = [&[self.variable], &*vec![none; self.depth]].concat();
-        let address = emit(new, Op::InBoundsAccessChain, pointer, &steps);
-        emit(new, Op::Load, self.first, &[address, VOLATILE]);
+        let address = at.emit(Op::InBoundsAccessChain, pointer, &steps);
+        at.emit(Op::Load, self.first, &[address, VOLATILE]);
     }
 }
 

@@ -2,13 +2,10 @@
 //!
 //! They read and write no other bytes: three elements stay three. The functions of half precision stay.
 
-use std::collections::HashSet;
-
 use crate::Fault;
-use crate::passes::opaque_values::emit;
 use crate::passes::{Pass, Result, pass};
 use crate::table::{POCL_CPU, fault};
-use oclave_spirv::{Definitions, Instruction, Module, Op, Rewriter, Type, TypeTable};
+use oclave_spirv::{Cursor, Definitions, Editor, Instruction, Module, Op, Type, TypeTable};
 
 fault! {
     /// **Q77. PoCL 6.0 and 7.1 on CPUs.** `vloadn` and `vstoren` are functions of PoCL's library. On PoCL 6.0 kernels that come as
@@ -34,30 +31,21 @@ const ALIGNED: u32 = 2;
 /// The module with plain loads and stores; `None` where there are no such functions.
 ///
 /// # Errors
-/// As [`Rewriter::finish`].
+/// As [`Editor::finish`].
 pub(crate) fn expand(module: &Module) -> Result<Option<Module>> {
     let definitions = Definitions::new(module);
     let Some(set) = definitions.opencl_std() else { return Ok(None) };
     let types = TypeTable::new(&definitions);
-    let access = |instruction: &Instruction<'_>| Access::read(instruction, set, &definitions, &types);
-    // A load of a vector has the name of the call. A store has none.
-    let gone: HashSet<u32> = module
-        .instructions()
-        .filter(|i| access(i).is_some_and(|access| access.stored.is_some()))
-        .filter_map(|i| i.result_id())
-        .collect();
-    let mut new = Rewriter::new(&definitions);
-    let mut any = false;
+    let mut edit = Editor::new(&definitions);
     for instruction in module.instructions() {
-        match access(&instruction) {
-            Some(access) => {
-                access.write(&mut new);
-                any = true;
-            }
-            None => new.copy_unless_gone(&instruction, |id| gone.contains(&id)),
+        let Some(access) = Access::read(&instruction, set, &definitions, &types) else { continue };
+        if access.stored.is_some() {
+            // A load of a vector has the id of the call. A store has none.
+            edit.remove(&instruction);
         }
+        access.write(&mut edit.instead_of(&instruction));
     }
-    if any { Ok(Some(new.finish()?)) } else { Ok(None) }
+    Ok(edit.finish()?)
 }
 
 /// A call of one of the functions.
@@ -116,16 +104,16 @@ impl Access {
         })
     }
 
-    fn write(&self, new: &mut Rewriter<'_>) {
-        let offset_type = new.int_type(self.offset_bits);
-        let lanes = new.int_constant(self.offset_bits, self.lanes.into());
-        let index = emit(new, Op::IMul, offset_type, &[self.offset, lanes]);
-        let first = emit(new, Op::InBoundsPtrAccessChain, self.pointer_type, &[self.pointer, index]);
-        let to_vector = new.intern(Op::TypePointer, &[self.class, self.vector]);
-        let all = emit(new, Op::Bitcast, to_vector, &[first]);
+    fn write(&self, at: &mut Cursor<'_, '_>) {
+        let offset_type = at.int_type(self.offset_bits);
+        let lanes = at.int_constant(self.offset_bits, self.lanes.into());
+        let index = at.emit(Op::IMul, offset_type, &[self.offset, lanes]);
+        let first = at.emit(Op::InBoundsPtrAccessChain, self.pointer_type, &[self.pointer, index]);
+        let to_vector = at.intern(Op::TypePointer, &[self.class, self.vector]);
+        let all = at.emit(Op::Bitcast, to_vector, &[first]);
         match (self.stored, self.loaded) {
-            (Some(value), _) => new.push(Op::Store, &[all, value, ALIGNED, self.element_bytes]),
-            (None, [ty, result]) => new.push(Op::Load, &[ty, result, all, ALIGNED, self.element_bytes]),
+            (Some(value), _) => at.push(Op::Store, &[all, value, ALIGNED, self.element_bytes]),
+            (None, [ty, result]) => at.push(Op::Load, &[ty, result, all, ALIGNED, self.element_bytes]),
         }
     }
 }

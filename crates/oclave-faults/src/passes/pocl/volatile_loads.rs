@@ -21,7 +21,7 @@ use crate::table::{POCL_CPU_7, fault};
 use oclave_spirv::analysis::calls::callees;
 use oclave_spirv::analysis::control_flow::{Flow, Loop};
 use oclave_spirv::analysis::uniformity::{Uniformity, makes_value};
-use oclave_spirv::{Definitions, Instruction, Module, Op, Rewriter, Role, StorageClass, is_terminator};
+use oclave_spirv::{Definitions, Editor, Instruction, Module, Op, Role, StorageClass, is_terminator};
 
 fault! {
     /// **Q33. PoCL 7.1 on CPUs.** A value from memory that a work-item needs behind a barrier is
@@ -49,18 +49,17 @@ const STEPS: u32 = 11;
 /// The module with these loads; `None` where it needs none.
 ///
 /// # Errors
-/// As [`Rewriter::finish`].
+/// As [`Editor::finish`].
 pub(crate) fn keep(module: &Module) -> Result<Option<Module>> {
     let definitions = Definitions::new(module);
     let flows = Flow::of_functions(module);
     let uniformity = Uniformity::new(&definitions, &flows);
     let addresses = Addresses::new(&definitions);
-    let bodies = bodies(&definitions);
     let below = called_beside_barriers(&uniformity, &flows);
     let mut found = BTreeSet::new();
     for flow in &flows {
-        let Some(body) = bodies.get(&flow.function) else { continue };
-        let search = Search { flow, body, uniformity: &uniformity, addresses: &addresses };
+        let body = body(&definitions, flow);
+        let search = Search { flow, body: &body, uniformity: &uniformity, addresses: &addresses };
         if uniformity.has_barriers(flow.function) || below.contains(&flow.function) {
             found.extend(search.loads(below.contains(&flow.function)));
         }
@@ -70,23 +69,16 @@ pub(crate) fn keep(module: &Module) -> Result<Option<Module>> {
             given.for_each(|(of, exit)| found.extend(search.crossing(of, exit)));
         }
     }
-    if found.is_empty() {
-        return Ok(None);
-    }
-    let mut new = Rewriter::new(&definitions);
-    for instruction in module.instructions() {
-        if found.contains(&instruction.at) {
-            let mut words = instruction.words.get(1..).unwrap_or_default().to_vec();
-            match words.get_mut(3) {
-                Some(access) => *access |= VOLATILE,
-                None => words.push(VOLATILE),
-            }
-            new.replace(&instruction, Op::Load, &words);
-        } else {
-            new.copy(&instruction);
+    let mut edit = Editor::new(&definitions);
+    for load in found.into_iter().filter_map(|at| module.instruction_at(at)) {
+        let mut words = load.words.get(1..).unwrap_or_default().to_vec();
+        match words.get_mut(3) {
+            Some(access) => *access |= VOLATILE,
+            None => words.push(VOLATILE),
         }
+        edit.replace(&load, Op::Load, &words);
     }
-    Ok(Some(new.finish()?))
+    Ok(edit.finish()?)
 }
 
 /// Functions that have no barrier, and that a function with one calls: PoCL makes them part of it.
@@ -95,21 +87,12 @@ fn called_beside_barriers(uniformity: &Uniformity<'_, '_>, flows: &[Flow<'_>]) -
     callees(flows, with, |callee| !uniformity.has_barriers(callee))
 }
 
-/// The instructions of a function's blocks.
+/// The instructions of a function's blocks, with the numbers of these.
 type Body<'m> = Vec<(usize, Instruction<'m>)>;
 
-fn bodies<'m>(definitions: &Definitions<'m>) -> HashMap<u32, Body<'m>> {
-    let mut bodies: HashMap<u32, Body<'m>> = HashMap::new();
-    let (mut function, mut blocks) = (0, 0_usize);
-    for instruction in definitions.module().instructions() {
-        match instruction.op() {
-            Some(Op::Function) => (function, blocks) = (instruction.result_id().unwrap_or(0), 0),
-            Some(Op::Label) => blocks += 1,
-            _ if blocks > 0 => bodies.entry(function).or_default().push((blocks - 1, instruction)),
-            _ => {}
-        }
-    }
-    bodies
+fn body<'m>(definitions: &Definitions<'m>, flow: &Flow<'m>) -> Body<'m> {
+    let blocks = flow.blocks.iter().enumerate();
+    blocks.flat_map(|(at, block)| definitions.block(block.label).map(move |i| (at, i))).collect()
 }
 
 struct Search<'a, 'd, 'm> {

@@ -5,12 +5,14 @@
 //! through memory, which these wrappers do not write. Conversions have no such wrappers. Vectors
 //! that functions return are right.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use crate::Fault;
 use crate::passes::{Error, Pass, Result, pass};
 use crate::table::{POCL_CPU_6, fault};
-use oclave_spirv::{Definitions, Instruction, Module, Op, Rewriter, Type, TypeTable, is_within};
+use oclave_spirv::{
+    Cursor, Definitions, Editor, Instruction, Module, Op, Section, Type, TypeTable, is_within,
+};
 
 fault! {
     /// **Q59. PoCL 6.0 on CPUs.** Built-in functions that SPIR-V calls get garbage for vectors that are
@@ -82,40 +84,26 @@ const ALIGNED: u32 = 2;
 /// `None` where there is none.
 ///
 /// # Errors
-/// [`Error::DeviceLacks`] for geometric functions of such vectors. As [`Rewriter::finish`].
+/// [`Error::DeviceLacks`] for geometric functions of such vectors. As [`Editor::finish`].
 pub(crate) fn split(module: &Module, most_bytes: u32, image: &str) -> Result<Option<Module>> {
     let definitions = Definitions::new(module);
     let types = TypeTable::new(&definitions);
     let calls = Calls { definitions: &definitions, types: &types, most_bytes, image };
-    let mut found = HashMap::new();
-    for instruction in module.instructions() {
-        if let Some(call) = calls.wide(&instruction)? {
-            found.insert(instruction.at, call);
-        }
-    }
-    if found.is_empty() {
-        return Ok(None);
-    }
-    let results: HashSet<u32> =
-        module.instructions().filter(|i| found.contains_key(&i.at)).filter_map(|i| i.result_id()).collect();
+    let mut edit = Editor::new(&definitions);
     let mut decorations: HashMap<u32, Vec<&[u32]>> = HashMap::new();
-    for instruction in module.instructions().take_while(|i| !i.is(Op::Function)) {
-        if let (Some(Op::Decorate), [id, decoration @ ..]) = (instruction.op(), instruction.operands())
-            && results.contains(id)
-        {
+    for instruction in module.instructions() {
+        if let (Some(Op::Decorate), [id, decoration @ ..]) = (instruction.op(), instruction.operands()) {
             decorations.entry(*id).or_default().push(decoration);
         }
+        let Some(call) = calls.wide(&instruction)? else { continue };
+        let (Some(ty), Some(result)) = (instruction.result_type(), instruction.result_id()) else { continue };
+        // Decorations belong to the parts.
+        edit.remove(&instruction);
+        let decorations = decorations.get(&result).map(Vec::as_slice).unwrap_or_default();
+        let mut pass = Splitter { calls: &calls, decorations, at: edit.instead_of(&instruction) };
+        pass.write(&instruction, [ty, result], &call);
     }
-    let new = Rewriter::new(&definitions);
-    let mut pass = Splitter { definitions: &definitions, types: &types, most_bytes, decorations, new };
-    for instruction in module.instructions() {
-        match found.get(&instruction.at) {
-            Some(call) => pass.write(&instruction, call),
-            // Decorations belong to the parts.
-            None => pass.new.copy_unless_gone(&instruction, |id| results.contains(&id)),
-        }
-    }
-    Ok(Some(pass.new.finish()?))
+    Ok(edit.finish()?)
 }
 
 /// A call that is split.
@@ -194,18 +182,16 @@ struct Part {
     lanes: u32,
 }
 
-struct Splitter<'a, 'm> {
-    definitions: &'a Definitions<'m>,
-    types: &'a TypeTable<'m>,
-    most_bytes: u32,
-    /// Of results that are made of parts.
-    decorations: HashMap<u32, Vec<&'m [u32]>>,
-    new: Rewriter<'a>,
+/// Writes the parts of a call.
+struct Splitter<'a, 'e, 'm> {
+    calls: &'a Calls<'a, 'm>,
+    /// Of the result.
+    decorations: &'a [&'m [u32]],
+    at: Cursor<'e, 'm>,
 }
 
-impl Splitter<'_, '_> {
-    fn write(&mut self, instruction: &Instruction<'_>, call: &Call) {
-        let (ty, result) = (instruction.result_type().unwrap_or(0), instruction.result_id().unwrap_or(0));
+impl Splitter<'_, '_, '_> {
+    fn write(&mut self, instruction: &Instruction<'_>, [ty, result]: [u32; 2], call: &Call) {
         match *call {
             Call::Lanes { before } => self.lanes(instruction, [ty, result], before),
             Call::Dot => self.dot(instruction, [ty, result]),
@@ -214,14 +200,8 @@ impl Splitter<'_, '_> {
         }
     }
 
-    fn emit(&mut self, op: Op, ty: u32, operands: &[u32]) -> u32 {
-        let id = self.new.fresh_id();
-        self.new.push(op, &[&[ty, id], operands].concat());
-        id
-    }
-
     fn vector(&self, id: u32) -> Option<(u32, u32)> {
-        match self.types.ty(self.definitions.type_of(id)?)? {
+        match self.calls.types.ty(self.calls.definitions.type_of(id)?)? {
             Type::Vector { component, count } => Some((component, count)),
             _ => None,
         }
@@ -229,33 +209,33 @@ impl Splitter<'_, '_> {
 
     /// Parts that the device takes, of vectors with these components.
     fn parts(&self, components: impl Iterator<Item = u32>, lanes: u32) -> Vec<Part> {
-        let bytes = components.filter_map(|ty| self.types.size_bytes(ty)).max().unwrap_or(8);
-        let most = u64::from(self.most_bytes).checked_div(bytes).unwrap_or(1).clamp(1, 16) as u32;
+        let bytes = components.filter_map(|ty| self.calls.types.size_bytes(ty)).max().unwrap_or(8);
+        let most = u64::from(self.calls.most_bytes).checked_div(bytes).unwrap_or(1).clamp(1, 16) as u32;
         let part = |start| Part { start, lanes: most.min(lanes - start) };
         (0..lanes).step_by(most as usize).map(part).collect()
     }
 
     /// The type of a part of a vector.
     fn part_type(&mut self, component: u32, part: Part) -> u32 {
-        if part.lanes == 1 { component } else { self.new.vector_type(component, part.lanes) }
+        if part.lanes == 1 { component } else { self.at.vector_type(component, part.lanes) }
     }
 
     /// A part of a vector.
     fn part(&mut self, vector: u32, component: u32, part: Part) -> u32 {
         let ty = self.part_type(component, part);
         if part.lanes == 1 {
-            return self.emit(Op::CompositeExtract, ty, &[vector, part.start]);
+            return self.at.emit(Op::CompositeExtract, ty, &[vector, part.start]);
         }
         let lanes: Vec<u32> =
             [vector, vector].into_iter().chain(part.start..part.start + part.lanes).collect();
-        self.emit(Op::VectorShuffle, ty, &lanes)
+        self.at.emit(Op::VectorShuffle, ty, &lanes)
     }
 
     fn lanes(&mut self, instruction: &Instruction<'_>, [ty, result]: [u32; 2], before: usize) {
         let op = instruction.op().unwrap_or(Op::Nop);
         let (before, arguments) = instruction.operands().split_at(before.min(instruction.operands().len()));
         let vectors: Vec<(u32, u32)> = arguments.iter().filter_map(|id| self.vector(*id)).collect();
-        let component = self.types.lane(ty);
+        let component = self.calls.types.lane(ty);
         let lanes = vectors.iter().map(|(_, lanes)| *lanes).max().unwrap_or(1);
         let components = vectors.iter().map(|(component, _)| *component);
         let mut whole = vec![ty, result];
@@ -269,47 +249,43 @@ impl Splitter<'_, '_> {
                 operands.push(part);
             }
             let part_type = self.part_type(component, part);
-            let value = self.emit(op, part_type, &operands);
-            for decoration in self.decorations.get(&result).cloned().unwrap_or_default() {
-                self.new.push_in(
-                    oclave_spirv::Section::Annotations,
-                    Op::Decorate,
-                    &[&[value], decoration].concat(),
-                );
+            let value = self.at.emit(op, part_type, &operands);
+            for decoration in self.decorations {
+                self.at.push_in(Section::Annotations, Op::Decorate, &[&[value], *decoration].concat());
             }
             for lane in 0..part.lanes {
                 whole.push(match part.lanes {
                     1 => value,
-                    _ => self.emit(Op::CompositeExtract, component, &[value, lane]),
+                    _ => self.at.emit(Op::CompositeExtract, component, &[value, lane]),
                 });
             }
         }
-        self.new.push(Op::CompositeConstruct, &whole);
+        self.at.push(Op::CompositeConstruct, &whole);
     }
 
     /// An argument that is no vector: of a pointer to one, that to the part.
     fn argument(&mut self, id: u32, lanes: u32, part: Part) -> u32 {
-        let pointer = self.definitions.type_of(id).and_then(|ty| self.types.ty(ty));
+        let pointer = self.calls.definitions.type_of(id).and_then(|ty| self.calls.types.ty(ty));
         let Some(Type::Pointer { class, pointee }) = pointer else { return id };
-        let Some(Type::Vector { component, count }) = self.types.ty(pointee) else { return id };
+        let Some(Type::Vector { component, count }) = self.calls.types.ty(pointee) else { return id };
         if count != lanes {
             return id;
         }
-        let to_component = self.new.intern(Op::TypePointer, &[class, component]);
-        let first = self.emit(Op::Bitcast, to_component, &[id]);
+        let to_component = self.at.intern(Op::TypePointer, &[class, component]);
+        let first = self.at.emit(Op::Bitcast, to_component, &[id]);
         let start = self.index(part.start);
-        let at = self.emit(Op::InBoundsPtrAccessChain, to_component, &[first, start]);
+        let at = self.at.emit(Op::InBoundsPtrAccessChain, to_component, &[first, start]);
         if part.lanes == 1 {
             return at;
         }
         let part_type = self.part_type(component, part);
-        let to_part = self.new.intern(Op::TypePointer, &[class, part_type]);
-        self.emit(Op::Bitcast, to_part, &[at])
+        let to_part = self.at.intern(Op::TypePointer, &[class, part_type]);
+        self.at.emit(Op::Bitcast, to_part, &[at])
     }
 
     /// A number of elements as an index.
     fn index(&mut self, number: u32) -> u32 {
-        self.new.int_constant(self.types.pointer_bytes() * 8, number.into())
+        self.at.int_constant(self.calls.types.pointer_bytes() * 8, number.into())
     }
 
     fn dot(&mut self, instruction: &Instruction<'_>, [ty, result]: [u32; 2]) {
@@ -317,13 +293,13 @@ impl Splitter<'_, '_> {
         let lanes = self.vector(a).map_or(0, |(_, lanes)| lanes);
         let mut sum = None;
         for lane in 0..lanes {
-            let factors = [a, b].map(|vector| self.emit(Op::CompositeExtract, ty, &[vector, lane]));
-            let product = self.emit(Op::FMul, ty, &factors);
+            let factors = [a, b].map(|vector| self.at.emit(Op::CompositeExtract, ty, &[vector, lane]));
+            let product = self.at.emit(Op::FMul, ty, &factors);
             sum = Some(match sum {
                 None => product,
-                Some(sum) if lane + 1 < lanes => self.emit(Op::FAdd, ty, &[sum, product]),
+                Some(sum) if lane + 1 < lanes => self.at.emit(Op::FAdd, ty, &[sum, product]),
                 Some(sum) => {
-                    self.new.push(Op::FAdd, &[ty, result, sum, product]);
+                    self.at.push(Op::FAdd, &[ty, result, sum, product]);
                     result
                 }
             });
@@ -334,26 +310,26 @@ impl Splitter<'_, '_> {
         let &[set, _, data, offset, to, ref mode @ ..] = instruction.operands() else { return };
         let Some((component, lanes)) = self.vector(data) else { return };
         let (Some(offset_type), Some(pointer)) =
-            (self.definitions.type_of(offset), self.definitions.type_of(to))
+            (self.calls.definitions.type_of(offset), self.calls.definitions.type_of(to))
         else {
             return;
         };
-        let Some(Type::Int { width }) = self.types.ty(offset_type) else { return };
+        let Some(Type::Int { width }) = self.calls.types.ty(offset_type) else { return };
         // Aligned vectors of three lanes have the place of a fourth one.
         let is_aligned = matches!(number, VSTOREA_HALFN..=VSTOREA_HALFN_R);
         let step = if is_aligned { lanes.next_power_of_two() } else { lanes };
-        let step = self.new.int_constant(width, step.into());
-        let zero = self.new.int_constant(width, 0);
-        let first = self.emit(Op::IMul, offset_type, &[offset, step]);
+        let step = self.at.int_constant(width, step.into());
+        let zero = self.at.int_constant(width, 0);
+        let first = self.at.emit(Op::IMul, offset_type, &[offset, step]);
         for part in self.parts([component].into_iter(), lanes) {
-            let start = self.new.int_constant(width, part.start.into());
-            let index = self.emit(Op::IAdd, offset_type, &[first, start]);
-            let at = self.emit(Op::InBoundsPtrAccessChain, pointer, &[to, index]);
+            let start = self.at.int_constant(width, part.start.into());
+            let index = self.at.emit(Op::IAdd, offset_type, &[first, start]);
+            let at = self.at.emit(Op::InBoundsPtrAccessChain, pointer, &[to, index]);
             let value = self.part(data, component, part);
             let function = match (number, part.lanes) {
                 (VSTOREN, 1) => {
-                    let bytes = self.types.size_bytes(component).unwrap_or(1) as u32;
-                    self.new.push(Op::Store, &[at, value, ALIGNED, bytes]);
+                    let bytes = self.calls.types.size_bytes(component).unwrap_or(1) as u32;
+                    self.at.push(Op::Store, &[at, value, ALIGNED, bytes]);
                     continue;
                 }
                 (VSTOREN, _) => VSTOREN,
@@ -362,7 +338,7 @@ impl Splitter<'_, '_> {
                 _ if mode.is_empty() => VSTORE_HALFN,
                 _ => VSTORE_HALFN_R,
             };
-            self.emit(Op::ExtInst, void, &[&[set, function, value, zero, at], mode].concat());
+            self.at.emit(Op::ExtInst, void, &[&[set, function, value, zero, at], mode].concat());
         }
     }
 
@@ -378,32 +354,32 @@ impl Splitter<'_, '_> {
         else {
             return;
         };
-        let Some(Type::Int { width }) = self.types.ty(number) else { return };
+        let Some(Type::Int { width }) = self.calls.types.ty(number) else { return };
         let from = of_source.next_power_of_two();
-        let last = self.new.int_constant(width, u64::from(from) - 1);
+        let last = self.at.int_constant(width, u64::from(from) - 1);
         let mut whole = vec![ty, result];
         for lane in 0..lanes {
-            let place = self.emit(Op::CompositeExtract, number, &[mask, lane]);
-            let low = self.emit(Op::BitwiseAnd, number, &[place, last]);
+            let place = self.at.emit(Op::CompositeExtract, number, &[mask, lane]);
+            let low = self.at.emit(Op::BitwiseAnd, number, &[place, last]);
             let values: Vec<u32> = sources
                 .iter()
-                .map(|source| self.emit(Op::VectorExtractDynamic, component, &[*source, low]))
+                .map(|source| self.at.emit(Op::VectorExtractDynamic, component, &[*source, low]))
                 .collect();
             whole.push(match *values.as_slice() {
                 [first, second] => {
                     let (bit, zero, bool) = (
-                        self.new.int_constant(width, from.into()),
-                        self.new.int_constant(width, 0),
-                        self.new.bool_type(),
+                        self.at.int_constant(width, from.into()),
+                        self.at.int_constant(width, 0),
+                        self.at.bool_type(),
                     );
-                    let high = self.emit(Op::BitwiseAnd, number, &[place, bit]);
-                    let is_second = self.emit(Op::INotEqual, bool, &[high, zero]);
-                    self.emit(Op::Select, component, &[is_second, second, first])
+                    let high = self.at.emit(Op::BitwiseAnd, number, &[place, bit]);
+                    let is_second = self.at.emit(Op::INotEqual, bool, &[high, zero]);
+                    self.at.emit(Op::Select, component, &[is_second, second, first])
                 }
                 [value, ..] => value,
                 [] => 0,
             });
         }
-        self.new.push(Op::CompositeConstruct, &whole);
+        self.at.push(Op::CompositeConstruct, &whole);
     }
 }

@@ -5,12 +5,12 @@
 //! takes the result for undefined, which should be zero (llvm-project#180727). What PoCL makes of ids
 //! may be such a zero: `(uint4)(a, get_local_id(1), 0, 3) * v` has two of them in groups of n × 1.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use crate::Fault;
 use crate::passes::{Pass, Result, pass};
 use crate::table::{POCL_CPU, fault};
-use oclave_spirv::{Definitions, Instruction, Module, Op, Rewriter, Type, TypeTable};
+use oclave_spirv::{Cursor, Definitions, Editor, Instruction, Module, Op, Type, TypeTable};
 
 fault! {
     /// **Q39. PoCL 7.1 (LLVM 21) on CPUs.** LLVM may take a zero lane of a product of vectors for
@@ -40,7 +40,7 @@ const MUL_HI: [u32; 2] = [160, 203];
 /// Vectors from memory are left alone: no lane of them is known.
 ///
 /// # Errors
-/// As [`Rewriter::finish`].
+/// As [`Editor::finish`].
 pub(crate) fn split(module: &Module) -> Result<Option<Module>> {
     let definitions = Definitions::new(module);
     let types = TypeTable::new(&definitions);
@@ -49,24 +49,19 @@ pub(crate) fn split(module: &Module) -> Result<Option<Module>> {
         product.factors.iter().any(|factor| is_built(&definitions, *factor, &mut known))
     };
     let products = module.instructions().filter_map(|i| product(&i, &definitions, &types));
-    let lost: HashSet<u32> = products.filter(|p| is_lost(p)).map(|product| product.result).collect();
-    if lost.is_empty() {
-        return Ok(None);
+    let mut edit = Editor::new(&definitions);
+    for product in products.filter(|product| is_lost(product)) {
+        // Such a result may be said not to wrap, which cannot be said of what is put together.
+        edit.remove_annotations(product.result);
+        product.write(&mut edit.instead_of(&product.instruction));
     }
-    let mut new = Rewriter::new(&definitions);
-    for instruction in module.instructions() {
-        match product(&instruction, &definitions, &types) {
-            Some(product) if lost.contains(&product.result) => product.write(&mut new),
-            // Such a result may be said not to wrap, which cannot be said of what is put together.
-            _ => new.copy_unless_gone(&instruction, |id| lost.contains(&id)),
-        }
-    }
-    Ok(Some(new.finish()?))
+    Ok(edit.finish()?)
 }
 
 /// A product, or bitwise and, of vectors.
 struct Product<'m> {
     instruction: Instruction<'m>,
+    op: Op,
     result: u32,
     ty: u32,
     element: u32,
@@ -79,9 +74,10 @@ fn product<'m>(
     definitions: &Definitions<'m>,
     types: &TypeTable<'m>,
 ) -> Option<Product<'m>> {
-    let factors = match (instruction.op(), instruction.operands()) {
-        (Some(Op::IMul | Op::BitwiseAnd), &[a, b]) => [a, b],
-        (Some(Op::ExtInst), &[set, number, a, b])
+    let op = instruction.op()?;
+    let factors = match (op, instruction.operands()) {
+        (Op::IMul | Op::BitwiseAnd, &[a, b]) => [a, b],
+        (Op::ExtInst, &[set, number, a, b])
             if MUL_HI.contains(&number) && definitions.opencl_std() == Some(set) =>
         {
             [a, b]
@@ -91,29 +87,26 @@ fn product<'m>(
     let (ty, result) = (instruction.result_type()?, instruction.result_id()?);
     match types.ty(ty)? {
         Type::Vector { component, count } => {
-            Some(Product { instruction: *instruction, result, ty, element: component, lanes: count, factors })
+            let instruction = *instruction;
+            Some(Product { instruction, op, result, ty, element: component, lanes: count, factors })
         }
         _ => None,
     }
 }
 
 impl Product<'_> {
-    fn write(&self, new: &mut Rewriter<'_>) {
-        let op = self.instruction.op().unwrap_or(Op::IMul);
+    fn write(&self, at: &mut Cursor<'_, '_>) {
         let before: &[u32] = match self.instruction.operands() {
             [set, number, _, _] => &[*set, *number],
             _ => &[],
         };
         let mut whole = vec![self.ty, self.result];
         for lane in 0..self.lanes {
-            let [a, b, part] = std::array::from_fn(|_| new.fresh_id());
-            for (id, factor) in [a, b].into_iter().zip(self.factors) {
-                new.push(Op::CompositeExtract, &[self.element, id, factor, lane]);
-            }
-            new.push(op, &[&[self.element, part], before, &[a, b]].concat());
-            whole.push(part);
+            let factors =
+                self.factors.map(|factor| at.emit(Op::CompositeExtract, self.element, &[factor, lane]));
+            whole.push(at.emit(self.op, self.element, &[before, &factors].concat()));
         }
-        new.push(Op::CompositeConstruct, &whole);
+        at.push(Op::CompositeConstruct, &whole);
     }
 }
 

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::{DeviceGlobalInfo, HostAccess, ImageError, Result};
 use oclave_spirv::analysis::references::References;
 use oclave_spirv::{
-    Definitions, Instruction, LinkageType, Module, Op, Rewriter, Section, StorageClass, Type, TypeTable,
+    Definitions, Editor, Instruction, LinkageType, Module, Op, Section, StorageClass, Type, TypeTable,
+    Version,
 };
 
 /// The device global to which an invalid virtual call writes its code and the [`fault_id`] of its
@@ -66,217 +67,144 @@ pub(super) fn report(module: &Module, image: &str) -> Result<Module> {
         .collect();
     let mut users: BTreeSet<u32> = references.users(&BTreeSet::from([fault]));
     users.insert(fault);
-    let mut pass = Report {
-        new: Rewriter::new(&definitions),
-        types,
-        users,
-        entries,
-        kernel_names: references.entry_points().iter().map(|entry| entry.name.clone()).collect(),
-        fault,
-        pointer: 0,
-        kernel: None,
-        kept: None,
-        declare: false,
-        set: false,
-        function: 0,
-    };
-    pass.variable();
-    for instruction in module.instructions() {
-        pass.instruction(&instruction)?;
+    let kernel_names: BTreeSet<&str> =
+        references.entry_points().iter().map(|entry| entry.name.as_str()).collect();
+    let mut edit = Editor::new(&definitions);
+    let pointer = variable(&mut edit);
+    if module.version() >= Version::V1_4 {
+        // More than are used may stand in interfaces.
+        edit.add_to_interfaces(pointer);
     }
-    Ok(pass.new.finish()?)
+    for instruction in module.instructions().take_while(|i| !i.is(Op::Function)) {
+        let Some(id) = instruction.operand(0) else { continue };
+        let gets_parameter = users.contains(&id) && !entries.contains_key(&id);
+        let has_name_of_kernel = || instruction.string(1).is_some_and(|name| kernel_names.contains(&*name));
+        // Translators take a function that is called as a kernel for that kernel: both would need
+        // the same type.
+        let is_namesake = instruction.is(Op::Name) && gets_parameter && has_name_of_kernel();
+        if is_namesake || instruction.is(Op::Decorate) && id == fault {
+            edit.remove(&instruction);
+        }
+    }
+    let mut pass = Report { edit, types, users, entries, fault, pointer };
+    for function in module.instructions().filter(|i| i.is(Op::Function)) {
+        pass.function(&function)?;
+    }
+    Ok(pass.edit.finish()?.unwrap_or_else(|| module.clone()))
+}
+
+/// The device global.
+fn variable(edit: &mut Editor<'_>) -> u32 {
+    let to = pointer_type(edit);
+    let place = edit.pointer_type(StorageClass::CrossWorkgroup, to);
+    let null = edit.null_constant(to);
+    let pointer = edit.fresh_id();
+    let class = StorageClass::CrossWorkgroup as u32;
+    edit.push_in(Section::Types, Op::Variable, &[place, pointer, class, null]);
+    edit.decorate_linkage(pointer, VIRTUAL_FAULT, LinkageType::Export);
+    edit.name(pointer, VIRTUAL_FAULT);
+    pointer
+}
+
+/// The type of the pointer in it.
+fn pointer_type(edit: &mut Editor<'_>) -> u32 {
+    let ulong = edit.int_type(64);
+    edit.pointer_type(StorageClass::CrossWorkgroup, ulong)
 }
 
 fn fault_function(module: &Module) -> Option<u32> {
-    let linkage = module.instructions().take_while(|i| !i.is(Op::Function)).find(|i| {
-        i.is(Op::Decorate)
-            && i.operand(1) == Some(oclave_spirv::Decoration::LinkageAttributes as u32)
-            && i.string_is(2, FAULT_FUNCTION)
-    })?;
-    linkage.operand(0)
+    let mut linkages = module.instructions().take_while(|i| !i.is(Op::Function)).filter_map(|i| i.linkage());
+    linkages.find(|(_, name, _)| name == FAULT_FUNCTION).map(|(id, ..)| id)
 }
 
 struct Report<'m> {
-    new: Rewriter<'m>,
+    edit: Editor<'m>,
     types: TypeTable<'m>,
     /// The functions that reach the fault function, and it.
     users: BTreeSet<u32>,
     /// Function of an entry point → id of the kernel.
     entries: BTreeMap<u32, u64>,
-    kernel_names: BTreeSet<String>,
     fault: u32,
-    /// The variable.
+    /// The device global.
     pointer: u32,
-    /// The id of the kernel that the current function is.
-    kernel: Option<u64>,
-    /// The kernel's variable, or the parameter that points to it.
-    kept: Option<u32>,
-    /// Whether it is still to be declared, and to be set.
-    declare: bool,
-    set: bool,
-    function: u32,
 }
 
 impl Report<'_> {
-    fn variable(&mut self) {
-        let (place, to) = self.pointer_types();
-        let null = self.new.null_constant(to);
-        self.pointer = self.new.fresh_id();
-        let class = StorageClass::CrossWorkgroup as u32;
-        self.new.push_in(Section::Types, Op::Variable, &[place, self.pointer, class, null]);
-        self.new.decorate_linkage(self.pointer, VIRTUAL_FAULT, LinkageType::Export);
-        self.new.name(self.pointer, VIRTUAL_FAULT);
-    }
-
-    /// Whether a function that gets a parameter is named as a kernel.
-    fn is_namesake(&self, name: &Instruction<'_>) -> bool {
-        let changes = |id: u32| self.users.contains(&id) && !self.entries.contains_key(&id);
-        name.operand(0).is_some_and(changes)
-            && name.string(1).is_some_and(|name| self.kernel_names.contains(&*name))
-    }
-
-    /// The types of the variable and of the pointer in it.
-    fn pointer_types(&mut self) -> (u32, u32) {
-        let ulong = self.new.int_type(64);
-        let to = self.new.pointer_type(StorageClass::CrossWorkgroup, ulong);
-        (self.new.pointer_type(StorageClass::CrossWorkgroup, to), to)
-    }
-
-    fn instruction(&mut self, instruction: &Instruction<'_>) -> Result<()> {
-        match (instruction.op(), instruction.words) {
-            // Translators take a function that is called as a kernel for that kernel: both would
-            // need the same type.
-            (Some(Op::Name), _) if self.is_namesake(instruction) => return Ok(()),
-            (Some(Op::Decorate), _) if instruction.operand(0) == Some(self.fault) => return Ok(()),
-            (Some(Op::EntryPoint), _) => {
-                // From SPIR-V 1.4 on interfaces list all variables; more than are used may stand
-                // there.
-                let mut operands = instruction.operands().to_vec();
-                if self.new.definitions().module().version() >= oclave_spirv::Version::V1_4 {
-                    operands.push(self.pointer);
-                }
-                self.new.replace(instruction, Op::EntryPoint, &operands);
-                return Ok(());
-            }
-            (Some(Op::Function), &[_, returns, id, control, ty]) => {
-                self.function = id;
-                self.kernel = self.entries.get(&id).copied();
-                self.kept = self.users.contains(&id).then(|| self.new.fresh_id());
-                self.declare = self.kept.is_some();
-                if self.kernel.is_none() && self.kept.is_some() {
-                    let ty = self.with_parameter(ty)?;
-                    self.new.replace(instruction, Op::Function, &[returns, id, control, ty]);
-                    return Ok(());
-                }
-            }
-            (Some(Op::Label), _) if self.declare => {
-                self.declare(instruction);
-                return Ok(());
-            }
-            (Some(Op::Variable | Op::Line | Op::NoLine), _) => {}
-            (op, _) => {
-                if std::mem::take(&mut self.set) {
-                    self.keep(0);
-                }
-                match op {
-                    Some(Op::Return) if self.function == self.fault => self.note(),
-                    Some(Op::Return) if self.kernel.is_some() => self.report(),
-                    Some(Op::FunctionCall) if self.passes_on(instruction) => return Ok(()),
-                    _ => {}
-                }
+    fn function(&mut self, instruction: &Instruction<'_>) -> Result<()> {
+        let &[_, returns, id, control, ty] = instruction.words else { return Ok(()) };
+        let definitions = self.edit.definitions();
+        let label = definitions.body(id).find(|i| i.is(Op::Label));
+        let Some(label) = label.filter(|_| self.users.contains(&id)) else { return Ok(()) };
+        let ulong = self.edit.int_type(64);
+        let kernel = self.entries.get(&id).copied();
+        let kept = if kernel.is_some() {
+            let kept = self.edit.variable(id, ulong, None);
+            let zero = self.edit.int_constant(64, 0);
+            self.edit.at_entry(id).push(Op::Store, &[kept, zero, ALIGNED, 8]);
+            kept
+        } else {
+            let pointer = self.edit.pointer_type(StorageClass::Function, ulong);
+            let ty = self.with_parameter(ty, pointer)?;
+            self.edit.replace(instruction, Op::Function, &[returns, id, control, ty]);
+            self.edit.before(&label).emit(Op::FunctionParameter, pointer, &[])
+        };
+        for instruction in definitions.body(id) {
+            match (instruction.op(), kernel) {
+                (Some(Op::Return), _) if id == self.fault => self.note(&instruction, kept),
+                (Some(Op::Return), Some(kernel)) => self.report(&instruction, kept, kernel),
+                (Some(Op::FunctionCall), _) => self.pass_on(&instruction, kept),
+                _ => {}
             }
         }
-        self.new.copy(instruction);
         Ok(())
     }
 
-    /// At the first block of a function: the parameter before it, or the variable in it.
-    fn declare(&mut self, label: &Instruction<'_>) {
-        self.declare = false;
-        let Some(kept) = self.kept else { return };
-        let ty = self.kept_type();
-        if self.kernel.is_none() {
-            self.new.push(Op::FunctionParameter, &[ty, kept]);
-            self.new.copy(label);
-        } else {
-            self.new.copy(label);
-            self.new.push(Op::Variable, &[ty, kept, StorageClass::Function as u32]);
-            self.set = true;
+    /// Gives a function that may fault what points to the variable.
+    fn pass_on(&mut self, call: &Instruction<'_>, kept: u32) {
+        let may_fault = |called: u32| self.users.contains(&called) && !self.entries.contains_key(&called);
+        if call.operand(0).is_some_and(may_fault) {
+            let operands = call.words.get(1..).unwrap_or_default();
+            self.edit.replace(call, Op::FunctionCall, &[operands, &[kept]].concat());
         }
-    }
-
-    fn keep(&mut self, value: u64) {
-        let value = self.new.int_constant(64, value);
-        if let Some(kept) = self.kept {
-            self.new.push(Op::Store, &[kept, value, ALIGNED, 8]);
-        }
-    }
-
-    /// Writes a call of a function that may fault, with what points to the variable.
-    fn passes_on(&mut self, call: &Instruction<'_>) -> bool {
-        let called = call.operand(0).unwrap_or(0);
-        let Some(kept) = self.kept else { return false };
-        if !self.users.contains(&called) || self.entries.contains_key(&called) {
-            return false;
-        }
-        let mut operands = call.words.get(1..).unwrap_or_default().to_vec();
-        operands.push(kept);
-        self.new.replace(call, Op::FunctionCall, &operands);
-        true
     }
 
     /// The body of the fault function: the last fault counts.
-    fn note(&mut self) {
-        let Some(kept) = self.kept else { return };
-        let definitions = self.new.definitions();
-        let Some(function) = definitions.instruction(self.fault) else { return };
-        let mut parameters = definitions.module().instructions_from(function.at).skip(1);
-        let Some(code) =
-            parameters.next().filter(|i| i.is(Op::FunctionParameter)).and_then(|i| i.result_id())
-        else {
-            return;
-        };
-        let ulong = self.new.int_type(64);
-        let mask = self.new.int_constant(64, NO_FAULT);
-        let value = self.new.fresh_id();
-        self.new.push(Op::BitwiseXor, &[ulong, value, code, mask]);
-        self.new.push(Op::Store, &[kept, value, ALIGNED, 8]);
+    fn note(&mut self, before: &Instruction<'_>, kept: u32) {
+        let mut body = self.edit.definitions().body(self.fault);
+        let parameter = body.next().filter(|i| i.is(Op::FunctionParameter));
+        let Some(code) = parameter.and_then(|i| i.result_id()) else { return };
+        let mut at = self.edit.before(before);
+        let ulong = at.int_type(64);
+        let mask = at.int_constant(64, NO_FAULT);
+        let value = at.emit(Op::BitwiseXor, ulong, &[code, mask]);
+        at.push(Op::Store, &[kept, value, ALIGNED, 8]);
     }
 
     /// Before a kernel returns: what it kept goes to the device global.
-    fn report(&mut self) {
-        let (Some(kept), Some(kernel)) = (self.kept, self.kernel) else { return };
-        let (ulong, bool) = (self.new.int_type(64), self.new.bool_type());
-        let (_, to) = self.pointer_types();
-        let [zero, one, mask, kernel] =
-            [0, 1, NO_FAULT, kernel].map(|value| self.new.int_constant(64, value));
-        let [value, faulted, fault, done, code, first, second] = [(); 7].map(|()| self.new.fresh_id());
-        self.new.push(Op::Load, &[ulong, value, kept, ALIGNED, 8]);
-        self.new.push(Op::INotEqual, &[bool, faulted, value, zero]);
-        self.new.push(Op::BranchConditional, &[faulted, fault, done]);
-        self.new.push(Op::Label, &[fault]);
-        self.new.push(Op::BitwiseXor, &[ulong, code, value, mask]);
-        self.new.push(Op::Load, &[to, first, self.pointer, ALIGNED, 8]);
-        self.new.push(Op::Store, &[first, code, ALIGNED, 8]);
-        self.new.push(Op::InBoundsPtrAccessChain, &[to, second, first, one]);
-        self.new.push(Op::Store, &[second, kernel, ALIGNED, 8]);
-        self.new.push(Op::Branch, &[done]);
-        self.new.push(Op::Label, &[done]);
-    }
-
-    /// The type of the private variable's address.
-    fn kept_type(&mut self) -> u32 {
-        let ulong = self.new.int_type(64);
-        self.new.pointer_type(StorageClass::Function, ulong)
+    fn report(&mut self, before: &Instruction<'_>, kept: u32, kernel: u64) {
+        let mut at = self.edit.before(before);
+        let (ulong, bool, to) = (at.int_type(64), at.bool_type(), pointer_type(&mut at));
+        let [zero, one, mask, kernel] = [0, 1, NO_FAULT, kernel].map(|value| at.int_constant(64, value));
+        let [fault, done] = [(); 2].map(|()| at.fresh_id());
+        let value = at.emit(Op::Load, ulong, &[kept, ALIGNED, 8]);
+        let faulted = at.emit(Op::INotEqual, bool, &[value, zero]);
+        at.push(Op::BranchConditional, &[faulted, fault, done]);
+        at.push(Op::Label, &[fault]);
+        let code = at.emit(Op::BitwiseXor, ulong, &[value, mask]);
+        let first = at.emit(Op::Load, to, &[self.pointer, ALIGNED, 8]);
+        at.push(Op::Store, &[first, code, ALIGNED, 8]);
+        let second = at.emit(Op::InBoundsPtrAccessChain, to, &[first, one]);
+        at.push(Op::Store, &[second, kernel, ALIGNED, 8]);
+        at.push(Op::Branch, &[done]);
+        at.push(Op::Label, &[done]);
     }
 
     /// The type of a function with the variable behind its parameters.
-    fn with_parameter(&mut self, ty: u32) -> Result<u32> {
+    fn with_parameter(&mut self, ty: u32, pointer: u32) -> Result<u32> {
         let Some(Type::Function { returns, parameters }) = self.types.ty(ty) else {
-            let word = self.new.definitions().word_index(ty).unwrap_or(0);
+            let word = self.edit.definitions().word_index(ty).unwrap_or(0);
             return Err(ImageError::Spirv { word, what: format!("the type %{ty} of a function is none") });
         };
-        let kept = self.kept_type();
-        Ok(self.new.function_type(returns, &[parameters, &[kept]].concat()))
+        Ok(self.edit.function_type(returns, &[parameters, &[pointer]].concat()))
     }
 }

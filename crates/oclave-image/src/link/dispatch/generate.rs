@@ -8,19 +8,19 @@ use crate::Result;
 use crate::link::virtual_functions::type_of;
 use crate::virtual_functions::{CallSignature, CallType, OFFSET_DISPATCHER};
 use oclave_spirv::{
-    AddressingModel, Capability, Code, Definitions, FunctionControl, LinkageType, MemoryModel, Module, Op,
-    Rewriter, Section, Version,
+    AddressingModel, Capability, Code, Definitions, Editor, FunctionControl, LinkageType, MemoryModel,
+    Module, Op, Section, Version,
 };
 
 impl DispatchPlan {
     /// A module that exports the dispatchers and imports the wrappers that they lead to.
     ///
     /// # Errors
-    /// As [`Rewriter::finish`].
+    /// As [`Editor::finish`].
     pub(super) fn generate(&self, report_faults: bool, form: Form) -> Result<Module> {
-        let empty = Module::from_words(vec![oclave_spirv::MAGIC_NUMBER, Version::V1_0.word(), 0, 1, 0])?;
+        let empty = Module::empty(Version::V1_0);
         let definitions = Definitions::new(&empty);
-        let mut generator = Generator { new: Rewriter::new(&definitions), form, fault: None };
+        let mut generator = Generator { new: Editor::new(&definitions), form, fault: None };
         generator.header();
         if report_faults {
             generator.fault();
@@ -38,7 +38,7 @@ impl DispatchPlan {
             }
         }
         generator.offsets(self);
-        Ok(generator.new.finish()?)
+        Ok(generator.new.finish()?.unwrap_or(empty))
     }
 }
 
@@ -67,7 +67,7 @@ pub(super) enum Form {
 }
 
 struct Generator<'m> {
-    new: Rewriter<'m>,
+    new: Editor<'m>,
     form: Form,
     /// What the default case of dispatchers calls.
     fault: Option<u32>,
@@ -126,7 +126,10 @@ impl Generator<'_> {
                 .into_iter()
                 .map(|(wrapper, codes)| {
                     let declared = wrappers.get(wrapper).copied();
-                    let function = declared.unwrap_or_else(|| self.declare(&name(wrapper), signature));
+                    let function = declared.unwrap_or_else(|| {
+                        let (result, parameters) = self.types(signature);
+                        self.new.import(&name(wrapper), result, &parameters)
+                    });
                     wrappers.insert(wrapper, function);
                     Target { function, block: self.new.fresh_id(), codes }
                 })
@@ -134,23 +137,6 @@ impl Generator<'_> {
             self.dispatcher(&name(&table.dispatcher.name), signature, &targets);
         }
         Ok(())
-    }
-
-    /// Imports a wrapper.
-    fn declare(&mut self, name: &str, signature: &CallSignature) -> u32 {
-        let (result, parameters) = self.types(signature);
-        let ty = self.new.function_type(result, &parameters);
-        let id = self.new.fresh_id();
-        let mut function = Code::new();
-        function.push(Op::Function, &[result, id, FunctionControl::NONE.bits(), ty]);
-        for parameter in parameters {
-            let id = self.new.fresh_id();
-            function.push(Op::FunctionParameter, &[parameter, id]);
-        }
-        function.push(Op::FunctionEnd, &[]);
-        self.new.add_function(function);
-        self.export(id, name, LinkageType::Import);
-        id
     }
 
     /// `result name(ulong code, parameters…)`, a switch over the functions.

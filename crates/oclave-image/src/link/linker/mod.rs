@@ -16,7 +16,8 @@ use share::Shared;
 use crate::{ImageError, Result};
 use oclave_spirv::transform::interfaces;
 use oclave_spirv::{
-    Definitions, IdMap, Instruction, Module, Op, Rewriter, Role, Version, is_decoration, string_words,
+    Declarations, Definitions, Editor, IdMap, Instruction, Module, Op, Role, Version, is_decoration,
+    string_words,
 };
 
 /// A module to link, and what messages call it.
@@ -70,7 +71,7 @@ fn link(inputs: &[LinkInput<'_>], merge: impl Fn(&str) -> bool, are_open: bool) 
     let generator = inputs.first().map_or(0, |input| input.module.generator());
     let empty = Module::from_words(vec![oclave_spirv::MAGIC_NUMBER, version.word(), generator, 1, 0])?;
     let nothing = Definitions::new(&empty);
-    let mut new = Rewriter::new(&nothing);
+    let mut new = Editor::new(&nothing);
 
     let links = symbols::resolve(&mut parts, &mut new, merge, are_open)?;
     let mut shared = Shared::default();
@@ -86,7 +87,7 @@ fn link(inputs: &[LinkInput<'_>], merge: impl Fn(&str) -> bool, are_open: bool) 
         writer.part = index;
         writer.write(part)?;
     }
-    let linked = writer.new.finish()?;
+    let linked = writer.new.finish()?.unwrap_or(empty);
     // Kernels now reach the variables of what was linked to them.
     Ok(interfaces::complete(&linked)?.unwrap_or(linked))
 }
@@ -119,7 +120,7 @@ impl<'m> Part<'m> {
     }
 
     /// The id in the linked module; a new one where there is none yet.
-    fn mapped(&mut self, id: u32, new: &mut Rewriter<'_>) -> u32 {
+    fn mapped(&mut self, id: u32, new: &mut Declarations<'_>) -> u32 {
         match self.map.value(id) {
             0 => {
                 let fresh = new.fresh_id();
@@ -131,7 +132,7 @@ impl<'m> Part<'m> {
     }
 
     /// The words of an instruction in the linked module.
-    fn words(&mut self, instruction: &Instruction<'_>, new: &mut Rewriter<'_>) -> Result<Vec<u32>> {
+    fn words(&mut self, instruction: &Instruction<'_>, new: &mut Declarations<'_>) -> Result<Vec<u32>> {
         self.translate(instruction, new, Self::mapped)
     }
 
@@ -140,8 +141,8 @@ impl<'m> Part<'m> {
     fn translate(
         &mut self,
         instruction: &Instruction<'_>,
-        new: &mut Rewriter<'_>,
-        mut result: impl FnMut(&mut Self, u32, &mut Rewriter<'_>) -> u32,
+        new: &mut Declarations<'_>,
+        mut result: impl FnMut(&mut Self, u32, &mut Declarations<'_>) -> u32,
     ) -> Result<Vec<u32>> {
         let mut words = instruction.words.to_vec();
         let mut unknown = false;
@@ -212,7 +213,7 @@ fn entry_names(parts: &[Part<'_>]) -> Result<HashMap<String, usize>> {
 
 /// Writes the parts one after the other.
 struct Writer<'m> {
-    new: Rewriter<'m>,
+    new: Editor<'m>,
     /// Capabilities, extensions and the like that stand already.
     once: HashSet<Vec<u32>>,
     /// Names of functions and variables, and the part that they are of.
@@ -260,13 +261,9 @@ impl Writer<'_> {
             if instruction.is(Op::Name) {
                 self.rename(part, &instruction, &mut words);
             }
-            self.copy(&instruction, &words);
+            self.new.append(&Instruction { words: &words, ..instruction });
         }
         Ok(())
-    }
-
-    fn copy(&mut self, instruction: &Instruction<'_>, words: &[u32]) {
-        self.new.copy(&Instruction { opcode: instruction.opcode, words, at: instruction.at });
     }
 
     /// Decorates the targets of a group one by one.
@@ -279,7 +276,7 @@ impl Writer<'_> {
             };
             if !decoration.operand(0).is_some_and(|id| part.dropped.contains(&id)) {
                 let words = part.words(&decoration, &mut self.new)?;
-                self.copy(&decoration, &words);
+                self.new.append(&Instruction { words: &words, ..decoration });
             }
         }
         Ok(())

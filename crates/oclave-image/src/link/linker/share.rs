@@ -6,7 +6,7 @@ use super::Part;
 use super::facts::is_built_in;
 use crate::{ImageError, Result};
 use oclave_spirv::transform::dce::is_continuation;
-use oclave_spirv::{Instruction, Op, Rewriter, is_constant, is_type};
+use oclave_spirv::{Declarations, Instruction, Op, is_constant, is_type};
 
 /// What the parts so far have, and by which id.
 #[derive(Debug, Default)]
@@ -19,7 +19,7 @@ pub(super) struct Shared {
 impl Shared {
     /// Gives the sharable definitions of a part their ids; those that are there already are dropped
     /// from the part.
-    pub(super) fn share(&mut self, part: &mut Part<'_>, new: &mut Rewriter<'_>) -> Result<()> {
+    pub(super) fn share(&mut self, part: &mut Part<'_>, new: &mut Declarations<'_>) -> Result<()> {
         let mut instructions = part.module().instructions().take_while(|i| !i.is(Op::Function)).peekable();
         while let Some(instruction) = instructions.next() {
             let continued = instructions.peek().and_then(|next| next.op()).is_some_and(is_continuation);
@@ -57,7 +57,7 @@ impl Shared {
         part: &mut Part<'_>,
         instruction: &Instruction<'_>,
         id: u32,
-        new: &mut Rewriter<'_>,
+        new: &mut Declarations<'_>,
     ) -> Result<Option<Vec<u32>>> {
         let mut key = part.translate(instruction, new, |_, _, _| 0)?;
         if let Some(spec_id) = part.facts.spec_id(id) {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::Part;
 use super::facts::Linkage;
 use crate::{ImageError, Result};
-use oclave_spirv::{Instruction, Op, Rewriter, StorageClass, Type, TypeTable};
+use oclave_spirv::{Declarations, Instruction, Op, StorageClass, Type, TypeTable};
 
 /// An id of a part.
 #[derive(Debug, Clone, Copy)]
@@ -30,7 +30,7 @@ pub(super) struct Link {
 /// these `are_open`.
 pub(super) fn resolve(
     parts: &mut [Part<'_>],
-    new: &mut Rewriter<'_>,
+    new: &mut Declarations<'_>,
     merge: impl Fn(&str) -> bool,
     are_open: bool,
 ) -> Result<Vec<Link>> {

@@ -7,7 +7,7 @@ use super::symbols::constant;
 use super::types::{CodeType, call_type, type_of};
 use crate::Result;
 use crate::virtual_functions::{CallSignature, Dispatcher, OFFSET_DISPATCHER, SlotKey};
-use oclave_spirv::{Instruction, Op, Rewriter, Type, TypeTable, is_access_chain};
+use oclave_spirv::{Declarations, Instruction, Op, Type, TypeTable, is_access_chain};
 
 /// The dispatchers that the new module imports.
 #[derive(Debug, Default)]
@@ -18,7 +18,7 @@ pub(super) struct Dispatchers {
 
 impl Dispatchers {
     /// The function of a dispatcher, declared when it is first asked for.
-    fn function(&mut self, new: &mut Rewriter<'_>, dispatcher: Dispatcher) -> u32 {
+    fn function(&mut self, new: &mut Declarations<'_>, dispatcher: Dispatcher) -> u32 {
         let (id, _) = self.by_name.entry(dispatcher.name.clone()).or_insert_with(|| {
             let code = new.int_type(64);
             let types = dispatcher.signature.parameters.iter().map(|ty| type_of(new, *ty));
@@ -30,7 +30,7 @@ impl Dispatchers {
     }
 
     /// The function that is asked for offsets.
-    pub(super) fn offsets(&mut self, new: &mut Rewriter<'_>) -> u32 {
+    pub(super) fn offsets(&mut self, new: &mut Declarations<'_>) -> u32 {
         *self.offsets.get_or_insert_with(|| {
             let ulong = new.int_type(64);
             new.import(OFFSET_DISPATCHER, ulong, &[ulong])
@@ -61,8 +61,13 @@ pub(super) fn needs_cast(types: &TypeTable<'_>, ty: u32) -> bool {
 }
 
 impl Rewrite<'_, '_> {
-    /// A call of type `ty` through `pointer`.
-    pub(super) fn call(&mut self, id: u32, ty: u32, pointer: u32, arguments: &[u32]) -> Result<()> {
+    /// A call through a pointer.
+    pub(super) fn call(&mut self, call: &Instruction<'_>) -> Result<()> {
+        let (Some(id), Some(ty), &[pointer, ref arguments @ ..]) =
+            (call.result_id(), call.result_type(), call.operands())
+        else {
+            return Ok(());
+        };
         let old = self.old;
         let pointee = old.definitions.type_of(pointer).and_then(|ty| old.types.ty(ty));
         let Some(Type::Pointer { pointee: function_type, .. }) = pointee else {
@@ -77,27 +82,27 @@ impl Rewrite<'_, '_> {
             })?;
         let key = SlotKey { slot: self.slot_of(pointer), class: old.call_classes.get(&id).cloned() };
         let dispatcher = Dispatcher::new(signature.clone(), key);
-        let function = self.dispatchers.function(&mut self.new, dispatcher);
-        let mut operands = vec![function, self.mapped(pointer)];
+        let function = self.dispatchers.function(&mut self.edit, dispatcher);
+        if arguments.iter().zip(&signature.parameters).any(|(&argument, _)| old.is_code(argument)) {
+            return Err(self.problem("it passes a pointer to a function, which devices do not have"));
+        }
+        let mut at = self.edit.instead_of(call);
+        let mut operands = vec![function, at.replaced(pointer)];
         for (&argument, &wanted) in arguments.iter().zip(&signature.parameters) {
-            if old.is_code(argument) {
-                return Err(self.problem("it passes a pointer to a function, which devices do not have"));
-            }
-            let mut value = self.mapped(argument);
+            let mut value = at.replaced(argument);
             if old.definitions.type_of(argument).is_some_and(|ty| needs_cast(old.types, ty)) {
-                let (cast, ty) = (self.new.fresh_id(), type_of(&mut self.new, wanted));
-                self.new.push(Op::Bitcast, &[ty, cast, value]);
-                value = cast;
+                let ty = type_of(&mut at, wanted);
+                value = at.emit(Op::Bitcast, ty, &[value]);
             }
             operands.push(value);
         }
-        let result = type_of(&mut self.new, signature.result);
+        let result = type_of(&mut at, signature.result);
         if needs_cast(old.types, ty) {
-            let (bytes, ty) = (self.new.fresh_id(), self.mapped(ty));
-            self.new.push(Op::FunctionCall, &[&[result, bytes], operands.as_slice()].concat());
-            self.new.push(Op::Bitcast, &[ty, id, bytes]);
+            let bytes = at.emit(Op::FunctionCall, result, &operands);
+            let ty = at.replaced(ty);
+            at.push(Op::Bitcast, &[ty, id, bytes]);
         } else {
-            self.new.push(Op::FunctionCall, &[&[result, id], operands.as_slice()].concat());
+            at.push(Op::FunctionCall, &[&[result, id], operands.as_slice()].concat());
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use super::demangle::class_name;
 use crate::Result;
-use oclave_spirv::{Decoration, Definitions, Module, Op, Rewriter};
+use oclave_spirv::{Definitions, Editor, Module, Op};
 
 /// The beginning of the names of functions without bodies. A call of one says that the next call
 /// through a pointer, in the same block, goes through the class whose mangled name follows.
@@ -20,35 +20,27 @@ pub(super) struct Unmarked {
 /// Removes such functions and their calls; `None` where there are none.
 ///
 /// # Errors
-/// As [`Rewriter::finish`].
+/// As [`Editor::finish`].
 pub(super) fn remove(module: &Module) -> Result<Option<Unmarked>> {
-    let markers: HashMap<u32, Option<String>> = module
-        .instructions()
-        .take_while(|i| !i.is(Op::Function))
-        .filter(|i| i.is(Op::Decorate) && i.operand(1) == Some(Decoration::LinkageAttributes as u32))
-        .filter_map(|i| {
-            let class = class_name(i.string(2)?.strip_prefix(CLASS_MARKER)?);
-            Some((i.operand(0)?, class))
-        })
+    let linkages = module.instructions().take_while(|i| !i.is(Op::Function)).filter_map(|i| i.linkage());
+    let markers: HashMap<u32, Option<String>> = linkages
+        .filter_map(|(id, name, _)| Some((id, class_name(name.strip_prefix(CLASS_MARKER)?))))
         .collect();
-    if markers.is_empty() {
-        return Ok(None);
-    }
     let definitions = Definitions::new(module);
-    let mut new = Rewriter::new(&definitions);
+    let mut edit = Editor::new(&definitions);
+    for &marker in markers.keys() {
+        edit.remove_function(marker);
+        edit.remove_annotations(marker);
+    }
     let mut classes = HashMap::new();
     let mut said = None;
-    let mut in_declaration = false;
     for instruction in module.instructions() {
-        let marker = |id: Option<u32>| id.and_then(|id| markers.get(&id));
         match instruction.op() {
-            Some(Op::Name | Op::Decorate) if marker(instruction.operand(0)).is_some() => continue,
-            Some(Op::Function) => in_declaration = marker(instruction.result_id()).is_some(),
             Some(Op::Label) => said = None,
             Some(Op::FunctionCall) => {
-                if let Some(class) = marker(instruction.operand(0)) {
+                if let Some(class) = instruction.operand(0).and_then(|id| markers.get(&id)) {
+                    edit.remove(&instruction);
                     said.clone_from(class);
-                    continue;
                 }
             }
             Some(Op::FunctionPointerCallINTEL) => {
@@ -56,10 +48,6 @@ pub(super) fn remove(module: &Module) -> Result<Option<Unmarked>> {
             }
             _ => {}
         }
-        if !in_declaration {
-            new.copy(&instruction);
-        }
-        in_declaration &= !instruction.is(Op::FunctionEnd);
     }
-    Ok(Some(Unmarked { module: new.finish()?, classes }))
+    Ok(edit.finish()?.map(|module| Unmarked { module, classes }))
 }

@@ -2,7 +2,7 @@
 
 use crate::Result;
 use crate::virtual_functions::{DISPATCHER_PREFIX, WRAPPER_PREFIX};
-use oclave_spirv::{Decoration, Definitions, LinkageType, Module, Op, Rewriter, string_words};
+use oclave_spirv::{Definitions, Editor, LinkageType, Module, Op, string_words};
 
 /// The copy of a set image's module for calls that are nested `level` deep.
 ///
@@ -11,45 +11,31 @@ use oclave_spirv::{Decoration, Definitions, LinkageType, Module, Op, Rewriter, s
 /// would refuse.
 ///
 /// # Errors
-/// As [`Rewriter::finish`].
+/// As [`Editor::finish`].
 pub fn at_level(module: &Module, level: u32) -> Result<Module> {
     let definitions = Definitions::new(module);
-    let mut new = Rewriter::new(&definitions);
-    for instruction in module.instructions() {
-        let linkage = match *instruction.operands() {
-            [target, decoration, ..]
-                if instruction.is(Op::Decorate) && decoration == Decoration::LinkageAttributes as u32 =>
-            {
-                let kind = instruction.after_string(2).and_then(|rest| rest.first()).copied();
-                instruction.string(2).zip(kind).map(|(name, kind)| (target, name, kind))
+    let mut edit = Editor::new(&definitions);
+    for instruction in module.instructions().take_while(|i| !i.is(Op::Function)) {
+        let name = match instruction.linkage() {
+            Some((_, name, LinkageType::Import)) if name.starts_with(DISPATCHER_PREFIX) => {
+                format!("{name}__d{}", u64::from(level) + 1)
             }
-            _ => None,
+            Some((_, name, LinkageType::Export)) if name.starts_with(WRAPPER_PREFIX) && level > 0 => {
+                format!("{name}__d{level}")
+            }
+            _ => continue,
         };
-        let renamed = linkage.and_then(|(target, name, kind)| {
-            let import = kind == LinkageType::Import as u32 && name.starts_with(DISPATCHER_PREFIX);
-            let export = kind == LinkageType::Export as u32 && name.starts_with(WRAPPER_PREFIX) && level > 0;
-            let name = match (import, export) {
-                (true, _) => format!("{name}__d{}", u64::from(level) + 1),
-                (_, true) => format!("{name}__d{level}"),
-                _ => return None,
-            };
-            let mut operands = vec![target, Decoration::LinkageAttributes as u32];
-            operands.extend(string_words(&name));
-            operands.push(kind);
-            Some(operands)
-        });
-        match renamed {
-            Some(operands) => new.replace(&instruction, Op::Decorate, &operands),
-            None => new.copy(&instruction),
+        if let (Some(head), Some(kind)) = (instruction.operands().get(..2), instruction.after_string(2)) {
+            edit.replace(&instruction, Op::Decorate, &[head, &string_words(&name), kind].concat());
         }
     }
-    Ok(new.finish()?)
+    Ok(edit.finish()?.unwrap_or_else(|| module.clone()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use oclave_spirv::{Code, Version};
+    use oclave_spirv::{Code, Decoration, Version};
 
     #[test]
     fn only_wrappers_and_dispatchers_are_renamed() {

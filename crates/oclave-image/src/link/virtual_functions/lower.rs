@@ -76,7 +76,7 @@ pub(crate) fn lower(unit: &TranslationUnit, module: &Module, markers: &Markers) 
         call_classes: &call_classes,
     };
     let mut rewrite = Rewrite::new(old, &definitions);
-    rewrite.run(module)?;
+    rewrite.run()?;
     let all_sets: BTreeSet<&String> = sets.values().flatten().collect();
     let mut callables = Vec::new();
     for (&function, of_function) in &sets {
@@ -84,9 +84,10 @@ pub(crate) fn lower(unit: &TranslationUnit, module: &Module, markers: &Markers) 
             callables.push(rewrite.wrapper(function, index, set)?);
         }
     }
-    let Rewrite { new, codes, dispatchers, .. } = rewrite;
+    let Rewrite { edit, codes, dispatchers, .. } = rewrite;
+    let rewritten = edit.finish()?;
     let lowered = Lowered {
-        module: merge_types(&new.finish()?)?,
+        module: merge_types(rewritten.as_ref().unwrap_or(module))?,
         slots: slots(&vtables, &sets, &names, module),
         offsets: offsets(&vtables),
         vtables: functions_of_vtables(&vtables, &names),

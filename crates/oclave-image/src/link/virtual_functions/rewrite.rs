@@ -11,8 +11,8 @@ use super::vtables::{Names, Vtables};
 use crate::build::markers::is_user_semantic;
 use crate::{ImageError, Result};
 use oclave_spirv::{
-    Capability, Definitions, FunctionControl, Instruction, Module, Op, Rewriter, Section, StorageClass, Type,
-    TypeTable, is_access_chain, string_words,
+    Capability, Definitions, Editor, FunctionControl, Instruction, Op, Section, StorageClass, Type,
+    TypeTable, is_access_chain,
 };
 
 const EXTENSION: &str = "SPV_INTEL_function_pointers";
@@ -89,9 +89,7 @@ impl<'m> Old<'_, 'm> {
 /// The module on its way.
 pub(super) struct Rewrite<'a, 'm> {
     pub(super) old: Old<'a, 'm>,
-    pub(super) new: Rewriter<'a>,
-    /// What is gone → what takes its place.
-    map: HashMap<u32, u32>,
+    pub(super) edit: Editor<'a>,
     /// Constants that are codes → code.
     pub(super) codes: BTreeMap<u32, u64>,
     pub(super) dispatchers: Dispatchers,
@@ -101,20 +99,15 @@ pub(super) struct Rewrite<'a, 'm> {
 
 impl<'a, 'm> Rewrite<'a, 'm> {
     pub(super) fn new(old: Old<'a, 'm>, definitions: &'a Definitions<'a>) -> Self {
-        let mut new = Rewriter::new(definitions);
+        let mut edit = Editor::new(definitions);
         for capability in [Capability::Int64, Capability::Int8, Capability::Linkage] {
-            new.capability(capability);
+            edit.capability(capability);
         }
-        let ulong = new.int_type(64);
-        let mut rewrite = Self {
-            old,
-            new,
-            map: HashMap::new(),
-            codes: BTreeMap::new(),
-            dispatchers: Dispatchers::default(),
-            ulong,
-            function: 0,
-        };
+        let ulong = edit.int_type(64);
+        // What takes the place of a type or constant stands after all others so far.
+        edit.sort_types();
+        let (codes, dispatchers) = (BTreeMap::new(), Dispatchers::default());
+        let mut rewrite = Self { old, edit, codes, dispatchers, ulong, function: 0 };
         rewrite.replace_symbols();
         rewrite.replace_results();
         rewrite
@@ -122,7 +115,13 @@ impl<'a, 'm> Rewrite<'a, 'm> {
 
     /// What stands for an id.
     pub(super) fn mapped(&self, id: u32) -> u32 {
-        self.map.get(&id).copied().unwrap_or(id)
+        self.edit.replaced(id)
+    }
+
+    /// Removes what defines an id, and uses another one for it.
+    fn replace(&mut self, id: u32, by: u32) {
+        self.edit.replace_uses(id, by);
+        self.old.definitions.instruction(id).iter().for_each(|i| self.edit.remove(i));
     }
 
     /// An error of the function that is being rewritten.
@@ -138,9 +137,9 @@ impl<'a, 'm> Rewrite<'a, 'm> {
         let ordered: BTreeMap<u32, u64> = symbols.iter().map(|(&id, &code)| (id, code)).collect();
         for (id, code) in ordered {
             let number = *numbers.entry(code).or_insert_with(|| {
-                let number = self.new.fresh_id();
+                let number = self.edit.fresh_id();
                 let words = [self.ulong, number, code as u32, (code >> 32) as u32];
-                self.new.push_in(Section::Types, Op::Constant, &words);
+                self.edit.push_in(Section::Types, Op::Constant, &words);
                 number
             });
             self.codes.insert(number, code);
@@ -148,15 +147,15 @@ impl<'a, 'm> Rewrite<'a, 'm> {
             let is_pointer = matches!(types.ty(ty), Some(Type::Pointer { .. }));
             let stands = if is_pointer && !code_types.contains(ty) {
                 *pointers.entry((ty, code)).or_insert_with(|| {
-                    let pointer = self.new.fresh_id();
+                    let pointer = self.edit.fresh_id();
                     let words = [ty, pointer, Op::ConvertUToPtr as u32, number];
-                    self.new.push_in(Section::Types, Op::SpecConstantOp, &words);
+                    self.edit.push_in(Section::Types, Op::SpecConstantOp, &words);
                     pointer
                 })
             } else {
                 number
             };
-            self.map.insert(id, stands);
+            self.replace(id, stands);
         }
     }
 
@@ -167,8 +166,8 @@ impl<'a, 'm> Rewrite<'a, 'm> {
         for instruction in definitions.module().instructions() {
             let Some(id) = instruction.result_id() else { continue };
             if code_types.contains(id) {
-                self.map.insert(id, self.ulong);
-            } else if !self.map.contains_key(&id)
+                self.replace(id, self.ulong);
+            } else if !self.old.symbols.contains_key(&id)
                 && let Some(operand) = self.old.forwards(&instruction)
             {
                 forwarded.insert(id, operand);
@@ -182,63 +181,49 @@ impl<'a, 'm> Rewrite<'a, 'm> {
                     None => break,
                 }
             }
-            self.map.insert(id, self.mapped(last));
+            self.replace(id, self.mapped(last));
         }
     }
 
-    pub(super) fn run(&mut self, module: &Module) -> Result<()> {
-        let mut in_function = false;
-        for instruction in module.instructions() {
-            if instruction.is(Op::Function) {
-                in_function = true;
-                self.function = instruction.result_id().unwrap_or(0);
-            }
-            if in_function {
-                self.in_function(&instruction)?;
-            } else {
-                self.at_module_scope(&instruction)?;
-            }
-            in_function &= !instruction.is(Op::FunctionEnd);
+    pub(super) fn run(&mut self) -> Result<()> {
+        let definitions = self.old.definitions;
+        let module = definitions.module();
+        for instruction in module.instructions().take_while(|i| !i.is(Op::Function)) {
+            self.at_module_scope(&instruction)?;
+        }
+        for function in module.instructions().filter(|i| i.is(Op::Function)) {
+            let &[_, ty, id, control, of] = function.words else { continue };
+            self.function = id;
+            // At -O0 clang marks every function, and drivers have bugs with those that they must
+            // not inline.
+            let control = control & !FunctionControl::DONT_INLINE.bits();
+            let (ty, of) = (self.mapped(ty), self.mapped(of));
+            self.edit.replace(&function, Op::Function, &[ty, id, control, of]);
+            definitions.body(id).try_for_each(|instruction| self.in_function(&instruction))?;
         }
         Ok(())
     }
 
     fn at_module_scope(&mut self, instruction: &Instruction<'_>) -> Result<()> {
-        let (op, operands) = (instruction.op(), instruction.operands());
-        let is_gone = |id: Option<u32>| id.is_some_and(|id| self.map.contains_key(&id));
-        let first = operands.first().copied();
-        let gone = match op {
-            Some(Op::Capability) => first.is_some_and(|c| {
+        let operands = instruction.operands();
+        let goes = match instruction.op() {
+            Some(Op::Capability) => operands.first().is_some_and(|&c| {
                 c == Capability::FunctionPointersINTEL as u32
                     || c == Capability::IndirectReferencesINTEL as u32
             }),
             Some(Op::Extension) => instruction.string_is(0, EXTENSION),
-            Some(Op::Name | Op::MemberName | Op::DecorateId | Op::DecorateString) => is_gone(first),
             Some(Op::Decorate) => {
-                is_gone(first)
-                    || operands.get(1) == Some(&ARGUMENT_ATTRIBUTE)
+                operands.get(1) == Some(&ARGUMENT_ATTRIBUTE)
                     || is_user_semantic(operands) && self.is_our_marker(instruction)
             }
-            _ => is_gone(instruction.result_id()),
+            Some(Op::TypeStruct) => return self.refuse_members(instruction, operands),
+            Some(Op::TypeArray | Op::TypeVector) => {
+                return self.refuse_members(instruction, operands.get(..1).unwrap_or_default());
+            }
+            _ => false,
         };
-        if gone {
-            return Ok(());
-        }
-        match op {
-            Some(Op::EntryPoint) => {
-                if let (&[model, function, ..], Some(name), Some(interface)) =
-                    (operands, instruction.string(2), instruction.after_string(2))
-                {
-                    let mut operands = vec![model, function];
-                    operands.extend(string_words(&name));
-                    operands.extend(interface.iter().filter(|id| !self.map.contains_key(id)));
-                    self.new.replace(instruction, Op::EntryPoint, &operands);
-                }
-            }
-            Some(op) if Section::of_op(op) == Some(Section::Types) => {
-                self.module_scope_type(instruction, op)?
-            }
-            _ => self.new.copy(instruction),
+        if goes {
+            self.edit.remove(instruction);
         }
         Ok(())
     }
@@ -248,109 +233,74 @@ impl<'a, 'm> Rewrite<'a, 'm> {
         text.starts_with("oclave:indirectly_callable") || text.starts_with("oclave:calls_indirectly")
     }
 
-    fn module_scope_type(&mut self, instruction: &Instruction<'_>, op: Op) -> Result<()> {
-        let holds_function = |ty: &u32| self.old.code_types.kind(*ty) == CodeType::Function;
-        let member = match op {
-            Op::TypeStruct => instruction.operands().iter().any(holds_function),
-            Op::TypeArray | Op::TypeVector => instruction.operand(0).as_ref().is_some_and(holds_function),
-            _ => false,
-        };
-        if member {
-            let name = instruction.result_id().map(|id| self.old.names.plain(id)).unwrap_or_default();
-            let name = name.trim_start_matches("struct.").trim_start_matches("class.");
-            let what = if name.is_empty() { "an array".to_owned() } else { format!("type `{name}`") };
-            return Err(ImageError::Diagnostic(format!(
-                "{what} holds pointers to functions, which devices do not have; use virtual functions"
-            )));
+    fn refuse_members(&self, ty: &Instruction<'_>, members: &[u32]) -> Result<()> {
+        if !members.iter().any(|ty| self.old.code_types.kind(*ty) == CodeType::Function) {
+            return Ok(());
         }
-        let mut words = instruction.words.get(1..).unwrap_or_default().to_vec();
-        instruction.visit_ids(self.old.definitions, |index, _| {
-            if let Some(word) = index.checked_sub(1).and_then(|index| words.get_mut(index)) {
-                *word = self.map.get(word).copied().unwrap_or(*word);
-            }
-        });
-        // In this way types and constants are sorted: what takes the place of an id stands behind
-        // all others so far.
-        self.new.replace(instruction, op, &words);
-        Ok(())
+        let name = ty.result_id().map(|id| self.old.names.plain(id)).unwrap_or_default();
+        let name = name.trim_start_matches("struct.").trim_start_matches("class.");
+        let what = if name.is_empty() { "an array".to_owned() } else { format!("type `{name}`") };
+        Err(ImageError::Diagnostic(format!(
+            "{what} holds pointers to functions, which devices do not have; use virtual functions"
+        )))
     }
 
     fn in_function(&mut self, instruction: &Instruction<'_>) -> Result<()> {
-        let Some(op) = instruction.op() else {
-            self.new.copy(instruction);
+        let Some(op) = instruction.op() else { return Ok(()) };
+        self.refuse_function_pointers(instruction, op)?;
+        let (Some(id), Some(ty)) = (instruction.result_id(), instruction.result_type()) else {
             return Ok(());
         };
-        self.refuse_function_pointers(instruction, op)?;
-        if instruction.result_id().is_some_and(|id| self.map.contains_key(&id)) {
+        if self.mapped(id) != id {
             return Ok(());
         }
-        let (operands, result, ty) =
-            (instruction.operands(), instruction.result_id(), instruction.result_type());
+        let operands = instruction.operands();
         let is_code = |index: usize| operands.get(index).is_some_and(|&id| self.old.is_code(id));
-        let result_is_code = result.is_some_and(|id| self.old.is_code(id));
-        match (op, operands, result, ty) {
-            // At -O0 clang marks every function, and drivers have bugs with those that they must
-            // not inline.
-            (Op::Function, &[control, of], Some(id), Some(ty)) => {
-                let control = control & !FunctionControl::DONT_INLINE.bits();
-                let (ty, of) = (self.mapped(ty), self.mapped(of));
-                self.new.replace(instruction, op, &[ty, id, control, of]);
+        let conversion = match (op, operands) {
+            (Op::FunctionPointerCallINTEL, _) => return self.call(instruction),
+            (Op::Load, &[pointer, ..]) if self.is_offset_load(pointer, id) => {
+                return self.offset_load(instruction, id, pointer);
             }
-            (Op::FunctionPointerCallINTEL, &[pointer, ref arguments @ ..], Some(id), Some(ty)) => {
-                self.call(id, ty, pointer, arguments)?;
+            (_, &[base, index]) if is_access_chain(op) && self.old.kind(base) == CodeType::Slot => {
+                self.slot_address(instruction, id, base, index);
+                return Ok(());
             }
-            (Op::Load, &[pointer, ..], Some(id), Some(_)) if self.is_offset_load(pointer, id) => {
-                self.offset_load(id, pointer)?;
+            (Op::Bitcast, &[_]) if is_code(0) != self.old.is_code(id) => {
+                if is_code(0) {
+                    Op::ConvertUToPtr
+                } else {
+                    Op::ConvertPtrToU
+                }
             }
-            (_, &[base, index], Some(id), _)
-                if is_access_chain(op) && self.old.kind(base) == CodeType::Slot =>
-            {
-                self.slot_address(id, base, index);
+            (Op::ConvertPtrToU | Op::ConvertUToPtr, &[_]) if is_code(0) || self.old.is_code(id) => {
+                Op::UConvert
             }
-            (Op::Bitcast, &[operand], Some(id), Some(ty)) if is_code(0) != result_is_code => {
-                let conversion = if is_code(0) { Op::ConvertUToPtr } else { Op::ConvertPtrToU };
-                let (ty, operand) = (self.mapped(ty), self.mapped(operand));
-                self.new.push(conversion, &[ty, id, operand]);
-            }
-            (Op::ConvertPtrToU | Op::ConvertUToPtr, &[operand], Some(id), Some(ty))
-                if is_code(0) || result_is_code =>
-            {
-                let (ty, operand) = (self.mapped(ty), self.mapped(operand));
-                self.new.push(Op::UConvert, &[ty, id, operand]);
-            }
-            (Op::PtrEqual | Op::PtrNotEqual, &[a, b], Some(id), Some(ty)) if is_code(0) => {
-                let op = if op == Op::PtrEqual { Op::IEqual } else { Op::INotEqual };
-                let (a, b) = (self.mapped(a), self.mapped(b));
-                self.new.push(op, &[ty, id, a, b]);
-            }
-            _ => {
-                let map = &self.map;
-                self.new.copy_mapped(instruction, |id| map.get(&id).copied().unwrap_or(id));
-            }
-        }
+            (Op::PtrEqual, &[_, _]) if is_code(0) => Op::IEqual,
+            (Op::PtrNotEqual, &[_, _]) if is_code(0) => Op::INotEqual,
+            _ => return Ok(()),
+        };
+        let operands: Vec<u32> = operands.iter().map(|id| self.mapped(*id)).collect();
+        self.edit.replace(instruction, conversion, &[&[self.mapped(ty), id], operands.as_slice()].concat());
         Ok(())
     }
 
     /// The code of the slot `index` behind `base`.
-    fn slot_address(&mut self, id: u32, base: u32, index: u32) {
-        let base = self.mapped(base);
-        let ulong = self.ulong;
-        let bytes = match constant(self.old.definitions, index) {
-            Some(index) => self.new.int_constant(64, index.wrapping_mul(SLOT_BYTES).cast_unsigned()),
+    fn slot_address(&mut self, chain: &Instruction<'_>, id: u32, base: u32, index: u32) {
+        let (old, ulong) = (self.old, self.ulong);
+        let mut at = self.edit.instead_of(chain);
+        let bytes = match constant(old.definitions, index) {
+            Some(index) => at.int_constant(64, index.wrapping_mul(SLOT_BYTES).cast_unsigned()),
             None => {
-                let mut wide = self.mapped(index);
-                if self.old.width(index) != Some(64) {
-                    let converted = self.new.fresh_id();
-                    self.new.push(Op::SConvert, &[ulong, converted, wide]);
-                    wide = converted;
+                let mut wide = at.replaced(index);
+                if old.width(index) != Some(64) {
+                    wide = at.emit(Op::SConvert, ulong, &[wide]);
                 }
-                let eight = self.new.int_constant(64, SLOT_BYTES.cast_unsigned());
-                let product = self.new.fresh_id();
-                self.new.push(Op::IMul, &[ulong, product, wide, eight]);
-                product
+                let eight = at.int_constant(64, SLOT_BYTES.cast_unsigned());
+                at.emit(Op::IMul, ulong, &[wide, eight])
             }
         };
-        self.new.push(Op::IAdd, &[ulong, id, base, bytes]);
+        let base = at.replaced(base);
+        at.push(Op::IAdd, &[ulong, id, base, bytes]);
     }
 
     /// What can only come from pointers to functions that are no virtual ones.
@@ -436,24 +386,23 @@ impl<'a, 'm> Rewrite<'a, 'm> {
         }
     }
 
-    fn offset_load(&mut self, id: u32, pointer: u32) -> Result<()> {
+    fn offset_load(&mut self, load: &Instruction<'_>, id: u32, pointer: u32) -> Result<()> {
         let ulong = self.ulong;
         let code = match (self.old.symbols.get(&pointer), self.offset_place(pointer)) {
-            (Some(&code), _) => self.new.int_constant(64, code),
+            (Some(&code), _) => self.edit.int_constant(64, code),
             (None, Some((vptr, offset))) => {
-                let (address, sum) = (self.new.fresh_id(), self.new.fresh_id());
-                let vptr = self.mapped(vptr);
-                let offset = self.new.int_constant(64, offset.cast_unsigned());
-                self.new.push(Op::ConvertPtrToU, &[ulong, address, vptr]);
-                self.new.push(Op::IAdd, &[ulong, sum, address, offset]);
-                sum
+                let mut at = self.edit.before(load);
+                let vptr = at.replaced(vptr);
+                let offset = at.int_constant(64, offset.cast_unsigned());
+                let address = at.emit(Op::ConvertPtrToU, ulong, &[vptr]);
+                at.emit(Op::IAdd, ulong, &[address, offset])
             }
             (None, None) => {
                 return Err(self.problem("it reads a table of virtual functions in an unknown way"));
             }
         };
-        let function = self.dispatchers.offsets(&mut self.new);
-        self.new.push(Op::FunctionCall, &[ulong, id, function, code]);
+        let function = self.dispatchers.offsets(&mut self.edit);
+        self.edit.replace(load, Op::FunctionCall, &[ulong, id, function, code]);
         Ok(())
     }
 }

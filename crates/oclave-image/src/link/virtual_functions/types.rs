@@ -1,7 +1,7 @@
 //! Which types stand for addresses of functions and slots, and types as signatures have them.
 
 use crate::virtual_functions::CallType;
-use oclave_spirv::{Capability, IdMap, Module, Op, Rewriter, StorageClass, Type, TypeTable};
+use oclave_spirv::{Capability, Declarations, IdMap, Module, Op, StorageClass, Type, TypeTable};
 
 /// The types that become 64-bit integers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,7 +83,7 @@ pub(super) fn call_type(types: &TypeTable<'_>, ty: u32) -> Option<CallType> {
 }
 
 /// A type of a signature in the new module, with the capabilities that it needs.
-pub(crate) fn type_of(new: &mut Rewriter<'_>, ty: CallType) -> u32 {
+pub(crate) fn type_of(new: &mut Declarations<'_>, ty: CallType) -> u32 {
     match ty {
         CallType::Void => new.void_type(),
         CallType::Bool => new.bool_type(),
@@ -113,7 +113,7 @@ pub(crate) fn type_of(new: &mut Rewriter<'_>, ty: CallType) -> u32 {
     }
 }
 
-fn vector_of(new: &mut Rewriter<'_>, component: CallType, lanes: u32) -> u32 {
+fn vector_of(new: &mut Declarations<'_>, component: CallType, lanes: u32) -> u32 {
     if lanes > 4 {
         new.capability(Capability::Vector16);
     }

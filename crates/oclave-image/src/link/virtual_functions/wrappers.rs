@@ -40,14 +40,14 @@ impl Rewrite<'_, '_> {
                  a pointer"
             ))
         })?;
-        let new = &mut self.new;
+        let new = &mut self.edit;
         let parameter_types: Vec<u32> = signature.parameters.iter().map(|ty| type_of(new, *ty)).collect();
         let result = type_of(new, signature.result);
         let ty = new.function_type(result, &parameter_types);
-        let [wrapper, label, value] = std::array::from_fn(|_| self.new.fresh_id());
+        let [wrapper, label, value] = std::array::from_fn(|_| self.edit.fresh_id());
         let mut code = Code::new();
         code.push(Op::Function, &[result, wrapper, FunctionControl::NONE.bits(), ty]);
-        let ids: Vec<u32> = parameter_types.iter().map(|_| self.new.fresh_id()).collect();
+        let ids: Vec<u32> = parameter_types.iter().map(|_| self.edit.fresh_id()).collect();
         for (ty, id) in parameter_types.iter().zip(&ids) {
             code.push(Op::FunctionParameter, &[*ty, *id]);
         }
@@ -56,7 +56,7 @@ impl Rewrite<'_, '_> {
         for (&id, &ty) in ids.iter().zip(parameters) {
             let mut argument = id;
             if needs_cast(types, ty) {
-                argument = self.new.fresh_id();
+                argument = self.edit.fresh_id();
                 code.push(Op::Bitcast, &[self.mapped(ty), argument, id]);
             }
             arguments.push(argument);
@@ -65,18 +65,18 @@ impl Rewrite<'_, '_> {
         if types.ty(returns) == Some(Type::Void) {
             code.push(Op::Return, &[]);
         } else if needs_cast(types, returns) {
-            let bytes = self.new.fresh_id();
+            let bytes = self.edit.fresh_id();
             code.push(Op::Bitcast, &[result, bytes, value]);
             code.push(Op::ReturnValue, &[bytes]);
         } else {
             code.push(Op::ReturnValue, &[value]);
         }
         code.push(Op::FunctionEnd, &[]);
-        self.new.add_function(code);
+        self.edit.add_function(code);
         let name = names.unique(function);
         let export = format!("{WRAPPER_PREFIX}{:016x}_{set_index}_{}", names.hash, names.plain(function));
-        self.new.name(wrapper, &export);
-        self.new.decorate_linkage(wrapper, &export, LinkageType::Export);
+        self.edit.name(wrapper, &export);
+        self.edit.decorate_linkage(wrapper, &export, LinkageType::Export);
         Ok(Callable {
             name,
             code: super::vtables::Vtables::function_code(names, function),

@@ -42,7 +42,7 @@ impl<'m> Rewrite<'_, 'm> {
         let mut block = 0;
         for (at, instruction) in body.iter().enumerate() {
             let Some(op) = instruction.op() else {
-                self.new.copy(instruction);
+                self.at().copy(instruction);
                 continue;
             };
             let is_front = matches!(
@@ -112,11 +112,11 @@ impl<'m> Rewrite<'_, 'm> {
         let pointer = self.local(&plan.ids, id);
         let tag = tag(plan.view.class(id));
         if tag == 0 {
-            return self.new.push(Op::ConvertPtrToU, &[self.word, integer, pointer]);
+            return self.push(Op::ConvertPtrToU, &[self.word, integer, pointer]);
         }
         let (address, tag) = (self.new.fresh_id(), self.new.int_constant(64, tag << TAG_SHIFT));
-        self.new.push(Op::ConvertPtrToU, &[self.word, address, pointer]);
-        self.new.push(Op::BitwiseOr, &[self.word, integer, address, tag]);
+        self.push(Op::ConvertPtrToU, &[self.word, address, pointer]);
+        self.push(Op::BitwiseOr, &[self.word, integer, address, tag]);
     }
 
     fn instruction(
@@ -160,7 +160,7 @@ impl<'m> Rewrite<'_, 'm> {
         match (op, &*words) {
             _ if is_cast => self.cast(instruction, op, &words),
             (Op::Bitcast | Op::CopyObject, &[_, result, from]) if tagged => {
-                self.new.push(Op::CopyObject, &[self.word, result, from]);
+                self.push(Op::CopyObject, &[self.word, result, from]);
             }
             (_, &[_, result, base, ref steps @ ..]) if tagged && is_access_chain(op) => {
                 self.chain(plan, instruction, op, result, base, steps)
@@ -171,11 +171,11 @@ impl<'m> Rewrite<'_, 'm> {
                     Op::Bitcast => Op::Bitcast,
                     _ => Op::UConvert,
                 };
-                self.new.push(op, &[ty, result, from]);
+                self.push(op, &[ty, result, from]);
             }
-            (Op::PtrEqual, _) if !uses.integers.is_empty() => self.new.push(Op::IEqual, &words),
-            (Op::PtrNotEqual, _) if !uses.integers.is_empty() => self.new.push(Op::INotEqual, &words),
-            _ => self.new.replace(instruction, op, &words),
+            (Op::PtrEqual, _) if !uses.integers.is_empty() => self.push(Op::IEqual, &words),
+            (Op::PtrNotEqual, _) if !uses.integers.is_empty() => self.push(Op::INotEqual, &words),
+            _ => self.push(op, &words),
         }
     }
 
@@ -199,9 +199,9 @@ impl<'m> Rewrite<'_, 'm> {
             other => other,
         };
         let (from, to) = (self.new.fresh_id(), self.new.fresh_id());
-        self.new.push(Op::ConvertUToPtr, &[base_type, from, base]);
-        self.new.push(op, &[&[result_type, to, from], steps].concat());
-        self.new.push(Op::ConvertPtrToU, &[self.word, result, to]);
+        self.push(Op::ConvertUToPtr, &[base_type, from, base]);
+        self.push(op, &[&[result_type, to, from], steps].concat());
+        self.push(Op::ConvertPtrToU, &[self.word, result, to]);
     }
 
     /// Casts of a tagged pointer.
@@ -216,7 +216,7 @@ impl<'m> Rewrite<'_, 'm> {
                 let is_last = class == StorageClass::Workgroup;
                 let next = if is_last { result } else { self.new.fresh_id() };
                 let semantics = self.new.int_constant(32, semantics);
-                self.new.push(Op::Select, &[ty, next, condition, semantics, memory]);
+                self.push(Op::Select, &[ty, next, condition, semantics, memory]);
                 memory = next;
             }
             return;
@@ -228,11 +228,11 @@ impl<'m> Rewrite<'_, 'm> {
             let condition = self.is_of(bool_type, from, class);
             let null = self.new.null_constant(ty);
             let (nowhere, either) = (self.new.fresh_id(), self.new.fresh_id());
-            self.new.push(Op::ConvertPtrToU, &[self.word, nowhere, null]);
-            self.new.push(Op::Select, &[self.word, either, condition, address, nowhere]);
+            self.push(Op::ConvertPtrToU, &[self.word, nowhere, null]);
+            self.push(Op::Select, &[self.word, either, condition, address, nowhere]);
             address = either;
         }
-        self.new.push(Op::ConvertUToPtr, &[ty, result, address]);
+        self.push(Op::ConvertUToPtr, &[ty, result, address]);
     }
 
     /// The address in a tagged pointer of a class.
@@ -242,7 +242,7 @@ impl<'m> Rewrite<'_, 'm> {
         }
         let mask = self.new.int_constant(64, (1 << TAG_SHIFT) - 1);
         let address = self.new.fresh_id();
-        self.new.push(Op::BitwiseAnd, &[self.word, address, from, mask]);
+        self.push(Op::BitwiseAnd, &[self.word, address, from, mask]);
         address
     }
 
@@ -250,8 +250,8 @@ impl<'m> Rewrite<'_, 'm> {
         let shift = self.new.int_constant(64, TAG_SHIFT);
         let wanted = self.new.int_constant(64, tag(class));
         let (found, condition) = (self.new.fresh_id(), self.new.fresh_id());
-        self.new.push(Op::ShiftRightLogical, &[self.word, found, from, shift]);
-        self.new.push(Op::IEqual, &[bool_type, condition, found, wanted]);
+        self.push(Op::ShiftRightLogical, &[self.word, found, from, shift]);
+        self.push(Op::IEqual, &[bool_type, condition, found, wanted]);
         condition
     }
 
@@ -263,8 +263,8 @@ impl<'m> Rewrite<'_, 'm> {
         let private = self.has_tag(bool_type, from, StorageClass::Function as u32);
         let local = self.has_tag(bool_type, from, StorageClass::Workgroup as u32);
         let (any, none) = (self.new.fresh_id(), self.new.fresh_id());
-        self.new.push(Op::LogicalOr, &[bool_type, any, private, local]);
-        self.new.push(Op::LogicalNot, &[bool_type, none, any]);
+        self.push(Op::LogicalOr, &[bool_type, any, private, local]);
+        self.push(Op::LogicalNot, &[bool_type, none, any]);
         none
     }
 
@@ -295,8 +295,8 @@ impl<'m> Rewrite<'_, 'm> {
                 let condition = self.are_of(words, followed, classes);
                 label = self.new.fresh_id();
                 next = self.new.fresh_id();
-                self.new.push(Op::BranchConditional, &[condition, label, next]);
-                self.new.push(Op::Label, &[label]);
+                self.push(Op::BranchConditional, &[condition, label, next]);
+                self.push(Op::Label, &[label]);
             }
             let mut words = words.to_vec();
             for (place, class) in followed.iter().zip(classes) {
@@ -304,7 +304,7 @@ impl<'m> Rewrite<'_, 'm> {
                 let ty = self.retyped(old.unwrap_or(0), *class);
                 let Some(word) = words.get_mut(place.wrapping_sub(1)) else { continue };
                 let (address, pointer) = (self.address(*word, *class), self.new.fresh_id());
-                self.new.push(Op::ConvertUToPtr, &[ty, pointer, address]);
+                self.push(Op::ConvertUToPtr, &[ty, pointer, address]);
                 *word = pointer;
             }
             if let (Some((_, ty)), Some(_)) = (result, end) {
@@ -314,18 +314,18 @@ impl<'m> Rewrite<'_, 'm> {
                     values.extend([*word, label]);
                 }
             }
-            self.new.push(op, &words);
+            self.push(op, &words);
             if let Some(end) = end {
-                self.new.push(Op::Branch, &[end]);
+                self.push(Op::Branch, &[end]);
                 let following = if is_last { end } else { next };
-                self.new.push(Op::Label, &[following]);
+                self.push(Op::Label, &[following]);
                 label = following;
             }
         }
         if let (Some((result, ty)), Some(_)) = (result, end)
             && ty != void
         {
-            self.new.push(Op::Phi, &[&[ty, result], &*values].concat());
+            self.push(Op::Phi, &[&[ty, result], &*values].concat());
         }
     }
 
@@ -338,7 +338,7 @@ impl<'m> Rewrite<'_, 'm> {
             let one = self.is_of(bool_type, from, *class);
             all = Some(all.map_or(one, |before| {
                 let both = self.new.fresh_id();
-                self.new.push(Op::LogicalAnd, &[bool_type, both, before, one]);
+                self.push(Op::LogicalAnd, &[bool_type, both, before, one]);
                 both
             }));
         }

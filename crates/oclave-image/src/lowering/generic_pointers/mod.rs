@@ -20,7 +20,7 @@ use oclave_spirv::{Definitions, Module};
 /// # Errors
 /// [`ImageError::DeviceLacks`](crate::ImageError::DeviceLacks), with function and pointer named,
 /// where the address space of a pointer does not follow from the module; as
-/// [`Rewriter::finish`](oclave_spirv::Rewriter::finish).
+/// [`Editor::finish`](oclave_spirv::Editor::finish).
 pub(crate) fn resolve(module: &Module) -> Result<Module> {
     let definitions = Definitions::new(module);
     let inferred = infer::infer(&definitions)?;

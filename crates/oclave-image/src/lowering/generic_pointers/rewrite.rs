@@ -6,7 +6,7 @@ use super::infer::{Clone, Inferred, Key, class_of, is_generic};
 use super::uses::{TAGGED, View};
 use crate::Result;
 use oclave_spirv::{
-    Capability, Decoration, Definitions, Instruction, Module, Op, Rewriter, Role, StorageClass, Type,
+    Capability, Cursor, Decoration, Definitions, Editor, Instruction, Module, Op, Role, StorageClass, Type,
 };
 
 /// OpenCL's memory semantics of the address spaces that generic pointers have.
@@ -16,7 +16,9 @@ pub(super) const CROSS_WORKGROUP_MEMORY: u64 = 0x200;
 pub(super) struct Rewrite<'a, 'm> {
     pub(super) definitions: &'m Definitions<'m>,
     pub(super) inferred: &'a Inferred<'m>,
-    pub(super) new: Rewriter<'m>,
+    pub(super) new: Editor<'m>,
+    /// The function whose clones are written.
+    function: u32,
     /// The ids of the clones.
     functions: HashMap<&'a Key, u32>,
     /// What takes the place of ids: of casts of constants, what was cast; of types of generic
@@ -31,19 +33,19 @@ pub(super) struct Rewrite<'a, 'm> {
 }
 
 /// # Errors
-/// As [`Rewriter::finish`].
+/// As [`Editor::finish`].
 pub(super) fn rewrite<'m>(definitions: &'m Definitions<'m>, inferred: &Inferred<'m>) -> Result<Module> {
     let mut rewrite = Rewrite {
         definitions,
         inferred,
-        new: Rewriter::new(definitions),
+        new: Editor::new(definitions),
+        function: 0,
         functions: HashMap::new(),
         aliases: HashMap::new(),
         pointers: HashMap::new(),
         tagged: HashSet::new(),
         word: 0,
     };
-    // Before the copied ones: that of tagged pointers may be the first.
     rewrite.new.capability(Capability::Int64);
     rewrite.word = rewrite.new.int_type(64);
     rewrite.number_functions();
@@ -61,23 +63,25 @@ pub(super) fn rewrite<'m>(definitions: &'m Definitions<'m>, inferred: &Inferred<
             }
             continue;
         }
-        let target = instruction.operand(0).unwrap_or(0);
-        match instruction.op() {
-            Some(Op::Name | Op::Decorate | Op::DecorateId) if gone.contains(&target) => {}
-            Some(Op::Decorate) if rewrite.is_linkage_of_a_clone(&instruction) => {}
-            // What is said of pointers need not be allowed of integers.
-            Some(Op::Decorate) if rewrite.tagged.contains(&target) => {
-                decorations.entry(target).or_default().push(instruction);
+        match (instruction.op(), instruction.operands()) {
+            (Some(Op::Name | Op::Decorate | Op::DecorateId), [target, ..]) if gone.contains(target) => {
+                rewrite.new.remove(&instruction);
             }
-            Some(Op::Capability) if target == Capability::Int64 as u32 => {}
-            Some(Op::Decorate) => {
-                decorations.entry(target).or_default().push(instruction);
-                rewrite.new.copy(&instruction);
+            (Some(Op::Decorate), _) if rewrite.is_linkage_of_a_clone(&instruction) => {
+                rewrite.new.remove(&instruction);
+            }
+            (Some(Op::Decorate), [target, ..]) => {
+                // What is said of pointers need not be allowed of integers.
+                if rewrite.tagged.contains(target) {
+                    rewrite.new.remove(&instruction);
+                }
+                decorations.entry(*target).or_default().push(instruction);
             }
             _ => rewrite.module_scope(&instruction),
         }
     }
-    Ok(rewrite.new.finish()?)
+    // At least a type is added.
+    Ok(rewrite.new.finish()?.unwrap_or_else(|| module.clone()))
 }
 
 impl<'a, 'm> Rewrite<'a, 'm> {
@@ -173,7 +177,8 @@ impl<'a, 'm> Rewrite<'a, 'm> {
             Some(Type::Pointer { pointee, .. }) => match self.pointers.get(&(class, pointee)) {
                 Some(known) => *known,
                 None => {
-                    let ty = self.new.intern(Op::TypePointer, &[class, self.alias(pointee)]);
+                    let pointee = self.alias(pointee);
+                    let ty = self.new.intern(Op::TypePointer, &[class, pointee]);
                     self.pointers.insert((class, pointee), ty);
                     ty
                 }
@@ -198,11 +203,12 @@ impl<'a, 'm> Rewrite<'a, 'm> {
             _ => self.aliases.contains_key(&id),
         };
         if is_gone {
+            self.new.remove(instruction);
             return;
         }
         let class = self.inferred.constants.get(&id).copied();
         let (Some(op), true) = (instruction.op(), class.is_some() || names_another) else {
-            return self.new.copy(instruction);
+            return;
         };
         let mut words = self.mapped(instruction, &|id| self.alias(id));
         if let (Some(class), Some(ty)) = (class, instruction.result_type()) {
@@ -228,6 +234,9 @@ impl<'a, 'm> Rewrite<'a, 'm> {
     /// Writes all clones of a function.
     fn function(&mut self, body: &[Instruction<'m>], decorations: &BTreeMap<u32, Vec<Instruction<'m>>>) {
         let Some(function) = body.first().and_then(Instruction::result_id) else { return };
+        // Without clones it goes.
+        self.function = function;
+        self.at();
         let inferred = self.inferred;
         let clones = inferred.clones.range((function, Vec::new())..(function + 1, Vec::new()));
         for (key, clone) in clones {
@@ -243,6 +252,16 @@ impl<'a, 'm> Rewrite<'a, 'm> {
             }
             self.body(body, key, clone, ids);
         }
+    }
+
+    /// Where the clones of the function are written.
+    pub(super) fn at(&mut self) -> Cursor<'_, 'm> {
+        self.new.instead_of_function(self.function)
+    }
+
+    /// Writes an instruction of a clone.
+    pub(super) fn push(&mut self, op: Op, operands: &[u32]) {
+        self.at().push(op, operands);
     }
 
     /// Decorates the values of a clone, but not those that are integers now.

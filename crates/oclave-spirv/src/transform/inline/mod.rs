@@ -22,7 +22,7 @@ const MOST_WORDS: usize = 1 << 22;
 /// The module with what its kernels with barriers call inlined, where that has barriers or loops.
 ///
 /// # Errors
-/// As [`Rewriter::finish`](crate::Rewriter::finish).
+/// As [`Editor::finish`](crate::Editor::finish).
 pub fn into_kernels_with_barriers(module: Module) -> Result<Module> {
     inline(module, BTreeSet::new(), |module| {
         let flows = Flow::of_functions(module);
@@ -51,7 +51,7 @@ pub fn into_kernels_with_barriers(module: Module) -> Result<Module> {
 /// on. So loads of several calls are on their way at once.
 ///
 /// # Errors
-/// As [`Rewriter::finish`](crate::Rewriter::finish).
+/// As [`Editor::finish`](crate::Editor::finish).
 pub fn into_kernels(module: Module, most_words: usize, abreast: BTreeSet<u32>) -> Result<Module> {
     inline(module, abreast, |module| {
         let flows = Flow::of_functions(module);
@@ -96,7 +96,7 @@ pub(super) fn inline(
             if module.words().len() > MOST_WORDS || !wanted.callers.iter().any(calls) {
                 None
             } else {
-                Some(Inliner::new(&definitions, &bodies, &mut abreast).write(&wanted)?)
+                Inliner::new(&definitions, &bodies, &mut abreast).write(&wanted)?
             }
         };
         match next {

@@ -63,38 +63,34 @@ const PARTS: usize = 64;
 /// The module with these values; `None` where it needs none.
 ///
 /// # Errors
-/// As [`Rewriter::finish`](oclave_spirv::Rewriter::finish).
+/// As [`Editor::finish`](oclave_spirv::Editor::finish).
 pub(crate) fn keep(module: &Module, address_bits: u32) -> Result<Option<Module>> {
     let definitions = Definitions::new(module);
     let flows = Flow::of_functions(module);
     let uniformity = Uniformity::new(&definitions, &flows);
     let values = Values::new(&definitions);
-    let found: HashMap<u32, Changes> = flows
+    let found: Vec<(u32, Changes<'_>)> = flows
         .iter()
         .map(|flow| (flow.function, Search { flow, uniformity: &uniformity, values: &values }.changes()))
         .filter(|(_, changes)| !changes.phis.is_empty() || !changes.selects.is_empty())
         .collect();
-    if found.is_empty() {
-        Ok(None)
-    } else {
-        writer::write(&definitions, &values, &found, address_bits).map(Some)
-    }
+    writer::write(&definitions, &values, &found, address_bits)
 }
 
 /// What is written differently in a function.
 #[derive(Default)]
-struct Changes {
+struct Changes<'m> {
     /// Phi, and the label from which it takes a value → the value.
     phis: BTreeMap<(u32, u32), u32>,
-    /// Selects → their values, which are both changed.
-    selects: BTreeMap<u32, [u32; 2]>,
+    /// Selects whose values are both changed.
+    selects: Vec<Instruction<'m>>,
 }
 
 /// What is known of the values of a module.
 struct Values<'d, 'm> {
     definitions: &'d Definitions<'m>,
     types: TypeTable<'m>,
-    /// Values of functions → the labels of the blocks that define them; 0 for parameters.
+    /// Values of blocks → the labels of these.
     defined_in: HashMap<u32, u32>,
     /// The built-in variables of ids of work-items.
     ids: HashSet<u32>,
@@ -109,19 +105,18 @@ struct Values<'d, 'm> {
 impl<'d, 'm> Values<'d, 'm> {
     fn new(definitions: &'d Definitions<'m>) -> Self {
         let (mut defined_in, mut choices) = (HashMap::new(), HashMap::new());
-        let (mut code, mut label, mut is_inside) = (Vec::new(), 0, false);
-        for instruction in definitions.module().instructions() {
+        let (mut code, mut label) = (Vec::new(), None);
+        for instruction in definitions.module().instructions().skip_while(|i| !i.is(Op::Function)) {
+            code.push(instruction);
             match instruction.op() {
-                Some(Op::Function) => (label, is_inside) = (0, true),
-                Some(Op::Label) => label = instruction.result_id().unwrap_or(0),
-                Some(Op::Phi | Op::Select) => {
-                    choices.entry(label).or_insert_with(Vec::new).push(instruction);
-                }
+                Some(Op::FunctionEnd) => label = None,
+                Some(Op::Label) => label = instruction.result_id(),
                 _ => {}
             }
-            if is_inside {
-                defined_in.extend(instruction.result_id().map(|id| (id, label)));
-                code.push(instruction);
+            let Some(label) = label else { continue };
+            defined_in.extend(instruction.result_id().map(|id| (id, label)));
+            if instruction.is(Op::Phi) || instruction.is(Op::Select) {
+                choices.entry(label).or_insert_with(Vec::new).push(instruction);
             }
         }
         let types = TypeTable::new(definitions);
@@ -238,7 +233,7 @@ impl<'d, 'm> Values<'d, 'm> {
 
     /// Whether a value can be changed where the function begins.
     fn is_early(&self, value: u32) -> bool {
-        self.defined_in.get(&value).is_none_or(|label| *label == 0)
+        !self.defined_in.contains_key(&value)
     }
 }
 
@@ -254,8 +249,8 @@ struct Search<'a, 'd, 'm> {
     values: &'a Values<'d, 'm>,
 }
 
-impl Search<'_, '_, '_> {
-    fn changes(&self) -> Changes {
+impl<'m> Search<'_, '_, 'm> {
+    fn changes(&self) -> Changes<'m> {
         let mut changes = Changes::default();
         if self.flow.loops.is_empty() {
             return changes;
@@ -275,7 +270,7 @@ impl Search<'_, '_, '_> {
                     && (self.leaves_loops(at, condition)
                         || !self.values.parts(condition).is_disjoint(&outside))
                 {
-                    changes.selects.extend(choice.result_id().map(|id| (id, [a, b])));
+                    changes.selects.push(*choice);
                 }
             }
         }
@@ -314,7 +309,7 @@ impl Search<'_, '_, '_> {
         all.iter().copied().filter(|from| !self.flow.dominates(at, *from)).collect()
     }
 
-    fn add_phi(&self, at: usize, phi: &Instruction<'_>, changes: &mut Changes) {
+    fn add_phi(&self, at: usize, phi: &Instruction<'_>, changes: &mut Changes<'_>) {
         let Some((id, ty)) = phi.result_id().zip(phi.result_type()) else { return };
         if !self.values.is_plain(ty) {
             return;

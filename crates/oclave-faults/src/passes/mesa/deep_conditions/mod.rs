@@ -27,7 +27,7 @@ use crate::passes::mesa::wide_switches;
 use crate::passes::{Error, Pass, Result, pass};
 use crate::table::{LLVMPIPE, fault};
 use oclave_spirv::analysis::control_flow::{Flow, Tree};
-use oclave_spirv::{Definitions, Instruction, Module, Op, Rewriter, Role};
+use oclave_spirv::{Definitions, Editor, Instruction, Module, Op, Role};
 use writer::Writer;
 
 fault! {
@@ -63,7 +63,7 @@ const BETWEEN: usize = 10;
 ///
 /// # Errors
 /// [`Error::Kernel`] where conditions or loops of a kernel are too deep all the same; as
-/// [`Rewriter::finish`].
+/// [`Editor::finish`].
 pub(crate) fn bound(module: &Module, image: &str) -> Result<Option<Module>> {
     let halved = wide_switches::halve(module)?;
     let cut = cut(halved.as_ref().unwrap_or(module), image)?;
@@ -80,29 +80,19 @@ fn cut(module: &Module, image: &str) -> Result<Option<Module>> {
     let definitions = Definitions::new(module);
     let facts = Facts::new(&definitions, &flows);
     let deep = facts.total.iter().filter(|(_, total)| **total > ENOUGH);
-    let deep: Vec<u32> = deep.map(|(function, _)| *function).collect();
-    if deep.is_empty() {
+    let mut deep: Vec<u32> = deep.map(|(function, _)| *function).collect();
+    if !deep.is_empty() {
+        let together = together(module, &flows);
+        deep.retain(|function| !together.contains(function));
+    }
+    let mut edit = Editor::new(&definitions);
+    let plans = deep.into_iter().filter_map(|function| Plan::new(&definitions, &facts, function));
+    plans.for_each(|plan| Writer::write(&mut edit, &plan));
+    let new = edit.finish()?;
+    if new.is_none() {
         refuse(module, &facts, image)?;
-        return Ok(None);
     }
-    let together = together(module, &flows);
-    let plans = deep.into_iter().filter(|function| !together.contains(function));
-    let plans =
-        plans.filter_map(|function| Some((function, Plan::new(&definitions, &facts, function)?))).collect();
-    write(&definitions, &plans).map(Some)
-}
-
-fn write(definitions: &Definitions<'_>, plans: &BTreeMap<u32, Plan<'_, '_>>) -> Result<Module> {
-    let mut new = Rewriter::new(definitions);
-    let mut instructions = definitions.module().instructions();
-    while let Some(instruction) = instructions.next() {
-        new.copy(&instruction);
-        let function = instruction.result_id().filter(|_| instruction.is(Op::Function));
-        if let Some(plan) = function.and_then(|id| plans.get(&id)) {
-            Writer::new(&mut new, plan).write(&mut instructions);
-        }
-    }
-    Ok(new.finish()?)
+    Ok(new)
 }
 
 /// Refuses a kernel with conditions or loops that are too deep.
@@ -280,19 +270,12 @@ impl<'f, 'm> Plan<'f, 'm> {
 
     fn find_kept(&self) -> Option<BTreeMap<u32, u32>> {
         let mut kept = BTreeMap::new();
-        let mut block = 0;
-        for instruction in self.definitions.body(self.flow.function) {
-            if instruction.is(Op::Label) {
-                block = *self.places.get(&instruction.result_id()?)?;
-            }
+        for (block, instruction) in self.code() {
             if instruction.is(Op::Phi) && self.cuts.contains_key(&block) {
                 self.keepable(instruction.result_type()?)?;
             }
-            for (id, at) in self.uses(&instruction, block) {
-                if !self.is_there(id, at) {
-                    let ty = self.keepable(self.definitions.type_of(id)?)?;
-                    kept.insert(id, ty);
-                }
+            for (id, _) in self.missing(&instruction, block) {
+                kept.insert(id, self.keepable(self.definitions.type_of(id)?)?);
             }
         }
         Some(kept)
@@ -321,6 +304,16 @@ impl<'f, 'm> Plan<'f, 'm> {
         });
         found
     }
+
+    /// Those of these values that are not there without help.
+    fn missing(&self, instruction: &Instruction<'_>, block: usize) -> impl Iterator<Item = (u32, usize)> {
+        self.uses(instruction, block).into_iter().filter(|(id, at)| !self.is_there(*id, *at))
+    }
+
+    /// The instructions of the function, each with its block.
+    fn code(&self) -> impl Iterator<Item = (usize, Instruction<'m>)> {
+        code(self.definitions, self.flow.function)
+    }
 }
 
 /// The blocks at which a function is cut. A loop around one of them is cut at its header.
@@ -348,14 +341,20 @@ fn places_to_cut(facts: &Facts<'_, '_>, flow: &Flow<'_>) -> Option<BTreeSet<usiz
     (!cuts.is_empty()).then_some(cuts)
 }
 
+/// The blocks of values that may not be there in other blocks.
 fn defined(definitions: &Definitions<'_>, function: u32) -> HashMap<u32, usize> {
-    let (mut defined, mut blocks) = (HashMap::new(), 0_usize);
-    for instruction in definitions.body(function) {
-        match instruction.op() {
-            Some(Op::Label) => blocks += 1,
-            Some(Op::Variable | Op::FunctionParameter) => {}
-            _ => defined.extend(instruction.result_id().zip(blocks.checked_sub(1))),
-        }
-    }
-    defined
+    let values = code(definitions, function).filter(|(_, i)| !i.is(Op::Label) && !i.is(Op::Variable));
+    values.filter_map(|(block, value)| Some((value.result_id()?, block))).collect()
+}
+
+/// The instructions of a function's blocks, each with the number of its block.
+fn code<'m>(
+    definitions: &Definitions<'m>,
+    function: u32,
+) -> impl Iterator<Item = (usize, Instruction<'m>)> + use<'m> {
+    let mut blocks = 0_usize;
+    definitions.body(function).filter_map(move |instruction| {
+        blocks += usize::from(instruction.is(Op::Label));
+        Some((blocks.checked_sub(1)?, instruction))
+    })
 }

@@ -1,9 +1,8 @@
 //! Addresses as integers, computed from that of a variable. Mesa takes fields of packed structs for each
 //! other if they are cast.
 
-use super::MAX_DEPTH;
-use crate::passes::opaque_values::emit;
-use oclave_spirv::{Definitions, Op, Rewriter, Type, TypeTable};
+use super::{Finder, MAX_DEPTH, Splitter};
+use oclave_spirv::{Op, Type};
 
 /// What an access chain adds to an address.
 enum Step {
@@ -16,51 +15,46 @@ enum Step {
     },
 }
 
-pub(crate) struct Addresses<'a, 'm> {
-    pub(crate) definitions: &'a Definitions<'m>,
-    pub(crate) types: &'a TypeTable<'m>,
-    /// The width of an address.
-    pub(crate) bits: u32,
-}
-
-impl Addresses<'_, '_> {
+impl Splitter<'_, '_, '_> {
     /// Writes the address of a pointer.
-    pub(crate) fn write(&self, new: &mut Rewriter<'_>, pointer: u32, depth: u32) -> u32 {
-        let number = new.int_type(self.bits);
-        let parts =
-            self.definitions.instruction(pointer).filter(|_| depth < MAX_DEPTH).and_then(|i| {
-                match (i.op()?, i.operands()) {
-                    (Op::Bitcast, &[base]) => Some((base, Vec::new())),
-                    (Op::AccessChain | Op::InBoundsAccessChain, [base, indices @ ..]) => {
-                        Some((*base, self.steps(*base, None, indices)?))
-                    }
-                    (Op::PtrAccessChain | Op::InBoundsPtrAccessChain, [base, element, indices @ ..]) => {
-                        Some((*base, self.steps(*base, Some(*element), indices)?))
-                    }
-                    _ => None,
+    pub(super) fn address(&mut self, pointer: u32, depth: u32) -> u32 {
+        let Finder { definitions, bits, .. } = self.finder;
+        let number = self.at.int_type(bits);
+        let parts = definitions.instruction(pointer).filter(|_| depth < MAX_DEPTH).and_then(|i| {
+            match (i.op()?, i.operands()) {
+                (Op::Bitcast, &[base]) => Some((base, Vec::new())),
+                (Op::AccessChain | Op::InBoundsAccessChain, [base, indices @ ..]) => {
+                    Some((*base, self.finder.steps(*base, None, indices)?))
                 }
-            });
+                (Op::PtrAccessChain | Op::InBoundsPtrAccessChain, [base, element, indices @ ..]) => {
+                    Some((*base, self.finder.steps(*base, Some(*element), indices)?))
+                }
+                _ => None,
+            }
+        });
         let Some((base, steps)) = parts else {
-            return emit(new, Op::ConvertPtrToU, number, &[pointer]);
+            return self.at.emit(Op::ConvertPtrToU, number, &[pointer]);
         };
-        let mut sum = self.write(new, base, depth + 1);
+        let mut sum = self.address(base, depth + 1);
         for step in steps {
             let more = match step {
-                Step::Bytes(bytes) => new.int_constant(self.bits, bytes),
+                Step::Bytes(bytes) => self.at.int_constant(bits, bytes),
                 Step::Elements { index, width, stride } => {
-                    let index = match width == self.bits {
+                    let index = match width == bits {
                         true => index,
-                        false => emit(new, Op::SConvert, number, &[index]),
+                        false => self.at.emit(Op::SConvert, number, &[index]),
                     };
-                    let stride = new.int_constant(self.bits, stride);
-                    emit(new, Op::IMul, number, &[index, stride])
+                    let stride = self.at.int_constant(bits, stride);
+                    self.at.emit(Op::IMul, number, &[index, stride])
                 }
             };
-            sum = emit(new, Op::IAdd, number, &[sum, more]);
+            sum = self.at.emit(Op::IAdd, number, &[sum, more]);
         }
         sum
     }
+}
 
+impl Finder<'_, '_> {
     /// What an access chain adds to the address of its base.
     fn steps(&self, base: u32, element: Option<u32>, indices: &[u32]) -> Option<Vec<Step>> {
         let pointer = self.types.ty(self.definitions.type_of(base)?)?;

@@ -6,14 +6,12 @@
 
 mod address;
 
-use self::address::Addresses;
 use crate::Fault;
 use crate::passes::error::{Error, Result, unsupported};
-use crate::passes::opaque_values::emit;
 use crate::passes::{Pass, pass};
 use crate::table::{LLVMPIPE, fault};
 use oclave_spirv::{
-    Capability, Definitions, Instruction, Module, Op, Rewriter, StorageClass, Type, TypeTable,
+    Capability, Cursor, Definitions, Editor, Instruction, Module, Op, StorageClass, Type, TypeTable,
     is_access_chain,
 };
 
@@ -40,7 +38,7 @@ const ALIGNED: u32 = 2;
 /// Accesses of more parts are refused: each part is a load or a store.
 const MOST_PARTS: u64 = 4096;
 /// Types that nest deeper are refused; keeps the stack bounded.
-pub(crate) const MAX_DEPTH: u32 = 64;
+const MAX_DEPTH: u32 = 64;
 
 /// The module with these accesses in parts; `None` where it has none.
 ///
@@ -50,19 +48,15 @@ pub(crate) const MAX_DEPTH: u32 = 64;
 pub(crate) fn split(module: &Module) -> Result<Option<Module>> {
     let definitions = Definitions::new(module);
     let types = TypeTable::new(&definitions);
-    let (bits, new) = (types.pointer_bytes() * 8, Rewriter::new(&definitions));
-    let mut pass = Splitter { definitions: &definitions, types: &types, bits, new };
-    let mut is_changed = false;
+    let finder = Finder { definitions: &definitions, types: &types, bits: types.pointer_bytes() * 8 };
+    let mut edit = Editor::new(&definitions);
     for instruction in module.instructions() {
-        match pass.access(&instruction) {
-            None => pass.new.copy(&instruction),
-            Some(access) => {
-                is_changed = true;
-                pass.write(&instruction, access)?;
-            }
+        if let Some(access) = finder.access(&instruction) {
+            let at = edit.instead_of(&instruction);
+            Splitter { finder, access, at }.write(&instruction)?;
         }
     }
-    if is_changed { Ok(Some(pass.new.finish()?)) } else { Ok(None) }
+    Ok(edit.finish()?)
 }
 
 /// An access that is split.
@@ -94,15 +88,16 @@ fn unsupported_type() -> Error {
     unsupported(what.to_owned())
 }
 
-struct Splitter<'a, 'm> {
+/// Finds accesses that are split.
+#[derive(Clone, Copy)]
+struct Finder<'a, 'm> {
     definitions: &'a Definitions<'m>,
     types: &'a TypeTable<'m>,
     /// The width of an address.
     bits: u32,
-    new: Rewriter<'m>,
 }
 
-impl Splitter<'_, '_> {
+impl Finder<'_, '_> {
     /// How an instruction is split, if it must be.
     fn access(&self, instruction: &Instruction<'_>) -> Option<Access> {
         let (pointers, ty, rest) = match (instruction.op()?, instruction.operands()) {
@@ -214,96 +209,6 @@ impl Splitter<'_, '_> {
         self.bytes_of_numbers(ty).map_or(0, |(_, widest)| widest)
     }
 
-    fn write(&mut self, instruction: &Instruction<'_>, access: Access) -> Result<()> {
-        match (instruction.op(), instruction.operands()) {
-            (Some(Op::Load), &[from, ..]) => {
-                let Some((ty, result)) = instruction.result_type().zip(instruction.result_id()) else {
-                    return Ok(());
-                };
-                self.check_type(ty, access)?;
-                let bytes = self.bytes(from, access);
-                let value = self.load(bytes, access, ty, 0, 0)?;
-                self.new.push(Op::CopyObject, &[ty, result, value]);
-            }
-            (Some(Op::Store), &[to, value, ..]) => {
-                let ty = self.definitions.type_of(value).unwrap_or(0);
-                self.check_type(ty, access)?;
-                let bytes = self.bytes(to, access);
-                self.store(bytes, access, [value, ty], 0, 0)?;
-            }
-            (Some(Op::CopyMemory), &[to, from, ..]) => {
-                let ty = self.pointee(to).unwrap_or(0);
-                self.check_type(ty, access)?;
-                let (to, from) = (self.bytes(to, access), self.bytes(from, access));
-                let value = self.load(from, access, ty, 0, 0)?;
-                self.store(to, access, [value, ty], 0, 0)?;
-            }
-            (_, &[to, from, size, ..]) => self.copy(to, from, size, access)?,
-            _ => {}
-        }
-        Ok(())
-    }
-
-    /// Checks that a type consists of numbers, and has no more parts than may be written.
-    fn check_type(&self, ty: u32, access: Access) -> Result<()> {
-        let numbers = self.bytes_of_numbers(ty);
-        let bytes = numbers.and_then(|_| self.types.size_bytes(ty)).ok_or_else(unsupported_type)?;
-        access.check_parts(bytes)
-    }
-
-    fn copy(&mut self, to: u32, from: u32, size: u32, access: Access) -> Result<()> {
-        let bytes = self.definitions.int_constant(size);
-        let whole = bytes.map_or(0, |bytes| bytes.trailing_zeros());
-        let access = Access { unit: access.unit.min(1 << whole.min(2)), ..access };
-        let bytes = bytes.ok_or_else(|| {
-            let what = "a copy of an unknown number of bytes, from or to local memory that is aligned to less than 8 \
-                        bytes; copy in a loop";
-            unsupported(what.to_owned())
-        })?;
-        access.check_parts(bytes)?;
-        let (to, from) = (self.bytes(to, access), self.bytes(from, access));
-        for offset in (0..bytes).step_by(access.unit as usize) {
-            let value = self.load_part(from, access, offset);
-            self.store_part(to, access, offset, value);
-        }
-        Ok(())
-    }
-
-    /// The address of a pointer, and the type of pointers to its parts.
-    fn bytes(&mut self, pointer: u32, access: Access) -> [u32; 2] {
-        let class = self.class(pointer).and_then(StorageClass::from_u32).unwrap_or(StorageClass::Workgroup);
-        let part = self.part_type(access);
-        let ty = self.new.pointer_type(class, part);
-        let addresses = Addresses { definitions: self.definitions, types: self.types, bits: self.bits };
-        [addresses.write(&mut self.new, pointer, 0), ty]
-    }
-
-    fn part_type(&mut self, access: Access) -> u32 {
-        match access.unit {
-            1 => self.new.capability(Capability::Int8),
-            2 => self.new.capability(Capability::Int16),
-            _ => {}
-        }
-        self.new.int_type(access.unit * 8)
-    }
-
-    /// A pointer to a part.
-    fn part(&mut self, [start, ty]: [u32; 2], offset: u64) -> u32 {
-        let (number, offset) = (self.new.int_type(self.bits), self.new.int_constant(self.bits, offset));
-        let at = emit(&mut self.new, Op::IAdd, number, &[start, offset]);
-        emit(&mut self.new, Op::ConvertUToPtr, ty, &[at])
-    }
-
-    fn load_part(&mut self, from: [u32; 2], access: Access, offset: u64) -> u32 {
-        let (part, ty) = (self.part(from, offset), self.part_type(access));
-        emit(&mut self.new, Op::Load, ty, &[part, access.flags | ALIGNED, access.unit])
-    }
-
-    fn store_part(&mut self, to: [u32; 2], access: Access, offset: u64, value: u32) {
-        let part = self.part(to, offset);
-        self.new.push(Op::Store, &[part, value, access.flags | ALIGNED, access.unit]);
-    }
-
     /// The parts of a composite type and where they lie.
     fn members(&self, ty: u32, depth: u32) -> Result<Option<Vec<(u32, u64)>>> {
         if depth > MAX_DEPTH {
@@ -324,81 +229,173 @@ impl Splitter<'_, '_> {
             _ => Err(unsupported_type()),
         }
     }
+}
 
-    fn load(&mut self, from: [u32; 2], access: Access, ty: u32, offset: u64, depth: u32) -> Result<u32> {
-        if let Some(members) = self.members(ty, depth)? {
+/// Writes the parts of an access.
+struct Splitter<'a, 'e, 'm> {
+    finder: Finder<'a, 'm>,
+    access: Access,
+    at: Cursor<'e, 'm>,
+}
+
+impl Splitter<'_, '_, '_> {
+    fn write(&mut self, instruction: &Instruction<'_>) -> Result<()> {
+        match (instruction.op(), instruction.operands()) {
+            (Some(Op::Load), &[from, ..]) => {
+                let Some((ty, result)) = instruction.result_type().zip(instruction.result_id()) else {
+                    return Ok(());
+                };
+                self.check_type(ty)?;
+                let bytes = self.bytes(from);
+                let value = self.load(bytes, ty, 0, 0)?;
+                self.at.push(Op::CopyObject, &[ty, result, value]);
+            }
+            (Some(Op::Store), &[to, value, ..]) => {
+                let ty = self.finder.definitions.type_of(value).ok_or_else(unsupported_type)?;
+                self.check_type(ty)?;
+                let bytes = self.bytes(to);
+                self.store(bytes, [value, ty], 0, 0)?;
+            }
+            (Some(Op::CopyMemory), &[to, from, ..]) => {
+                let ty = self.finder.pointee(to).ok_or_else(unsupported_type)?;
+                self.check_type(ty)?;
+                let (to, from) = (self.bytes(to), self.bytes(from));
+                let value = self.load(from, ty, 0, 0)?;
+                self.store(to, [value, ty], 0, 0)?;
+            }
+            (_, &[to, from, size, ..]) => self.copy(to, from, size)?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Checks that a type consists of numbers, and has no more parts than may be written.
+    fn check_type(&self, ty: u32) -> Result<()> {
+        let Finder { types, .. } = self.finder;
+        let numbers = self.finder.bytes_of_numbers(ty);
+        let bytes = numbers.and_then(|_| types.size_bytes(ty)).ok_or_else(unsupported_type)?;
+        self.access.check_parts(bytes)
+    }
+
+    fn copy(&mut self, to: u32, from: u32, size: u32) -> Result<()> {
+        let bytes = self.finder.definitions.int_constant(size).ok_or_else(|| {
+            let what = "a copy of an unknown number of bytes, from or to local memory that is aligned to less than 8 \
+                        bytes; copy in a loop";
+            unsupported(what.to_owned())
+        })?;
+        self.access.unit = self.access.unit.min(1 << bytes.trailing_zeros().min(2));
+        self.access.check_parts(bytes)?;
+        let (to, from) = (self.bytes(to), self.bytes(from));
+        for offset in (0..bytes).step_by(self.access.unit as usize) {
+            let value = self.load_part(from, offset);
+            self.store_part(to, offset, value);
+        }
+        Ok(())
+    }
+
+    /// The address of a pointer, and the type of pointers to its parts.
+    fn bytes(&mut self, pointer: u32) -> [u32; 2] {
+        let class = self.finder.class(pointer).and_then(StorageClass::from_u32);
+        let part = self.part_type();
+        let ty = self.at.pointer_type(class.unwrap_or(StorageClass::Workgroup), part);
+        [self.address(pointer, 0), ty]
+    }
+
+    fn part_type(&mut self) -> u32 {
+        match self.access.unit {
+            1 => self.at.capability(Capability::Int8),
+            2 => self.at.capability(Capability::Int16),
+            _ => {}
+        }
+        self.at.int_type(self.access.unit * 8)
+    }
+
+    /// A pointer to a part.
+    fn part(&mut self, [start, ty]: [u32; 2], offset: u64) -> u32 {
+        let bits = self.finder.bits;
+        let (number, offset) = (self.at.int_type(bits), self.at.int_constant(bits, offset));
+        let sum = self.at.emit(Op::IAdd, number, &[start, offset]);
+        self.at.emit(Op::ConvertUToPtr, ty, &[sum])
+    }
+
+    fn load_part(&mut self, from: [u32; 2], offset: u64) -> u32 {
+        let (part, ty) = (self.part(from, offset), self.part_type());
+        self.at.emit(Op::Load, ty, &[part, self.access.flags | ALIGNED, self.access.unit])
+    }
+
+    fn store_part(&mut self, to: [u32; 2], offset: u64, value: u32) {
+        let part = self.part(to, offset);
+        self.at.push(Op::Store, &[part, value, self.access.flags | ALIGNED, self.access.unit]);
+    }
+
+    fn load(&mut self, from: [u32; 2], ty: u32, offset: u64, depth: u32) -> Result<u32> {
+        if let Some(members) = self.finder.members(ty, depth)? {
             let mut parts = Vec::with_capacity(members.len());
             for (member, behind) in members {
-                parts.push(self.load(from, access, member, offset + behind, depth + 1)?);
+                parts.push(self.load(from, member, offset + behind, depth + 1)?);
             }
-            return Ok(emit(&mut self.new, Op::CompositeConstruct, ty, &parts));
+            return Ok(self.at.emit(Op::CompositeConstruct, ty, &parts));
         }
-        let bytes = self.bytes_of_number(ty);
+        let bytes = self.finder.bytes_of_number(ty);
         let part_of = |at: u32| offset + u64::from(at);
-        let offsets = (0..bytes).step_by(access.unit as usize);
-        let parts: Vec<u32> = offsets.map(|at| self.load_part(from, access, part_of(at))).collect();
+        let offsets = (0..bytes).step_by(self.access.unit as usize);
+        let parts: Vec<u32> = offsets.map(|at| self.load_part(from, part_of(at))).collect();
         let value = match *parts.as_slice() {
             [only] => only,
             _ => {
-                let vector = self.vector_type(access, parts.len());
-                emit(&mut self.new, Op::CompositeConstruct, vector, &parts)
+                let vector = self.vector_type(parts.len());
+                self.at.emit(Op::CompositeConstruct, vector, &parts)
             }
         };
-        Ok(match self.types.ty(ty) {
+        Ok(match self.finder.types.ty(ty) {
             Some(Type::Pointer { .. }) => {
-                let number = self.new.int_type(bytes * 8);
-                let value = emit(&mut self.new, Op::Bitcast, number, &[value]);
-                emit(&mut self.new, Op::ConvertUToPtr, ty, &[value])
+                let number = self.at.int_type(bytes * 8);
+                let value = self.at.emit(Op::Bitcast, number, &[value]);
+                self.at.emit(Op::ConvertUToPtr, ty, &[value])
             }
             Some(Type::Int { .. }) if parts.len() == 1 => value,
-            _ => emit(&mut self.new, Op::Bitcast, ty, &[value]),
+            _ => self.at.emit(Op::Bitcast, ty, &[value]),
         })
     }
 
     /// The type of all parts of a number.
-    fn vector_type(&mut self, access: Access, count: usize) -> u32 {
+    fn vector_type(&mut self, count: usize) -> u32 {
         if count > 4 {
-            self.new.capability(Capability::Vector16);
+            self.at.capability(Capability::Vector16);
         }
-        let part = self.part_type(access);
-        self.new.vector_type(part, count as u32)
+        let part = self.part_type();
+        self.at.vector_type(part, count as u32)
     }
 
-    fn store(
-        &mut self,
-        to: [u32; 2],
-        access: Access,
-        [value, ty]: [u32; 2],
-        offset: u64,
-        depth: u32,
-    ) -> Result<()> {
-        if let Some(members) = self.members(ty, depth)? {
+    fn store(&mut self, to: [u32; 2], [value, ty]: [u32; 2], offset: u64, depth: u32) -> Result<()> {
+        if let Some(members) = self.finder.members(ty, depth)? {
             for (number, (member, behind)) in (0..).zip(members) {
-                let part = emit(&mut self.new, Op::CompositeExtract, member, &[value, number]);
-                self.store(to, access, [part, member], offset + behind, depth + 1)?;
+                let part = self.at.emit(Op::CompositeExtract, member, &[value, number]);
+                self.store(to, [part, member], offset + behind, depth + 1)?;
             }
             return Ok(());
         }
-        let bytes = self.bytes_of_number(ty);
-        let value = match self.types.ty(ty) {
+        let bytes = self.finder.bytes_of_number(ty);
+        let kind = self.finder.types.ty(ty);
+        let value = match kind {
             Some(Type::Pointer { .. }) => {
-                let number = self.new.int_type(bytes * 8);
-                emit(&mut self.new, Op::ConvertPtrToU, number, &[value])
+                let number = self.at.int_type(bytes * 8);
+                self.at.emit(Op::ConvertPtrToU, number, &[value])
             }
             _ => value,
         };
-        let (part, count) = (self.part_type(access), bytes / access.unit);
+        let (part, count) = (self.part_type(), bytes / self.access.unit);
         if count <= 1 {
-            let is_float = matches!(self.types.ty(ty), Some(Type::Float { .. }));
-            let value = if is_float { emit(&mut self.new, Op::Bitcast, part, &[value]) } else { value };
-            self.store_part(to, access, offset, value);
+            let is_float = matches!(kind, Some(Type::Float { .. }));
+            let value = if is_float { self.at.emit(Op::Bitcast, part, &[value]) } else { value };
+            self.store_part(to, offset, value);
             return Ok(());
         }
-        let vector = self.vector_type(access, count as usize);
-        let parts = emit(&mut self.new, Op::Bitcast, vector, &[value]);
+        let vector = self.vector_type(count as usize);
+        let parts = self.at.emit(Op::Bitcast, vector, &[value]);
         for number in 0..count {
-            let value = emit(&mut self.new, Op::CompositeExtract, part, &[parts, number]);
-            self.store_part(to, access, offset + u64::from(number * access.unit), value);
+            let value = self.at.emit(Op::CompositeExtract, part, &[parts, number]);
+            self.store_part(to, offset + u64::from(number * self.access.unit), value);
         }
         Ok(())
     }

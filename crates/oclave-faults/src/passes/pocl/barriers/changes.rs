@@ -8,11 +8,11 @@ use super::idle_iterations;
 use super::{ImplicitBarriers, interpreters, single_kernels, tangled_functions};
 use crate::passes::Result;
 use crate::passes::Target;
-use crate::passes::built_in_vector::{BuiltInVector, copy_entry_point};
+use crate::passes::built_in_vector::BuiltInVector;
 use oclave_spirv::analysis::calls::with_callers;
 use oclave_spirv::analysis::control_flow::{Flow, Loop};
 use oclave_spirv::analysis::uniformity::Uniformity;
-use oclave_spirv::{BuiltIn, Definitions, Instruction, Module, Op, Rewriter, is_block_end};
+use oclave_spirv::{BuiltIn, Cursor, Definitions, Editor, Instruction, Module, Op, is_block_end};
 
 /// Scope and semantics of `barrier(CLK_LOCAL_MEM_FENCE)`.
 const WORKGROUP: u64 = 2;
@@ -216,56 +216,35 @@ impl Changes {
         self.ends.is_empty() && self.entries.is_empty() && self.before.is_empty()
     }
 
-    pub(super) fn apply(&self, definitions: &Definitions<'_>, target: &Target) -> Result<Module> {
-        let mut new = Rewriter::new(definitions);
-        let builtin = |new: &mut Rewriter<'_>, wanted: BuiltIn, needed: bool| {
-            needed.then(|| BuiltInVector::of(new, wanted, target.address_bits))
-        };
-        let mut ids = Ids {
-            local: builtin(&mut new, BuiltIn::LocalInvocationId, !self.ends.is_empty()),
-            groups: builtin(&mut new, BuiltIn::NumWorkgroups, !self.entries.is_empty()),
-            renamed: BTreeMap::new(),
-        };
-        let used: Vec<u32> = [&ids.local, &ids.groups].into_iter().flatten().map(|b| b.variable).collect();
-        let mut label = 0;
-        let (mut at_entry, mut is_behind, mut is_before) = (false, false, false);
-        for instruction in definitions.module().instructions() {
-            if at_entry && !instruction.is(Op::Variable) && !is_line(&instruction) {
-                at_entry = false;
-                let rest = add_loop(&mut new, &ids);
-                ids.renamed.insert(label, rest);
-            }
-            let is_end = instruction.op().is_some_and(is_block_end);
-            let is_start = is_behind
-                && !matches!(instruction.op(), Some(Op::Phi | Op::Variable))
-                && !is_line(&instruction);
-            if is_start || (is_before && is_end) {
-                (is_behind, is_before) = (is_behind && !is_start, is_before && !is_end);
-                add_barrier(&mut new);
-            }
-            match instruction.op() {
-                Some(Op::Label) => {
-                    label = instruction.result_id().unwrap_or(0);
-                    new.copy(&instruction);
-                    at_entry = self.entries.contains(&label);
-                    (is_behind, is_before) = (self.behind.contains(&label), self.before.contains(&label));
-                }
-                Some(Op::Phi) if !ids.renamed.is_empty() => {
-                    new.copy_mapped(&instruction, |id| ids.renamed.get(&id).copied().unwrap_or(id));
-                }
-                Some(Op::BranchConditional) if self.ends.contains_key(&label) => {
-                    let stays = self.ends.get(&label) == Some(&true);
-                    let condition =
-                        add_end(&mut new, &ids, &instruction, stays, target.faults.has(Fault::Q53));
-                    let operands: Vec<u32> =
-                        condition.into_iter().chain(instruction.operands().iter().skip(1).copied()).collect();
-                    new.replace(&instruction, Op::BranchConditional, &operands);
-                }
-                Some(Op::EntryPoint) => copy_entry_point(&mut new, &instruction, &used),
-                _ => new.copy(&instruction),
+    /// The changed module; `None` where it stays as it is.
+    ///
+    /// # Errors
+    /// As [`Editor::finish`].
+    pub(super) fn apply(&self, definitions: &Definitions<'_>, target: &Target) -> Result<Option<Module>> {
+        let mut edit = Editor::new(definitions);
+        if !self.entries.is_empty() {
+            let groups = BuiltInVector::add(&mut edit, BuiltIn::NumWorkgroups, target.address_bits);
+            for label in &self.entries {
+                let rest = add_loop(&mut edit.at_start(*label), &groups);
+                edit.move_end(*label, rest);
             }
         }
-        Ok(new.finish()?)
+        // A block that does nothing gets one barrier.
+        let has_code = |label: &&u32| definitions.block(**label).any(|i| !is_start_or_end(&i));
+        let behind = self.behind.iter().filter(|label| !self.before.contains(label) || has_code(label));
+        behind.for_each(|label| add_barrier(&mut edit.at_start(*label)));
+        self.before.iter().for_each(|label| add_barrier(&mut edit.at_end(*label)));
+        if !self.ends.is_empty() {
+            let local = BuiltInVector::add(&mut edit, BuiltIn::LocalInvocationId, target.address_bits);
+            let leaves = target.faults.has(Fault::Q53);
+            for (label, stays) in &self.ends {
+                let mut code = definitions.block(*label);
+                if let Some(branch) = code.find(|i| i.is(Op::BranchConditional)) {
+                    add_end(&mut edit, &local, &branch, *stays, leaves);
+                }
+            }
+        }
+        Ok(edit.finish()?)
     }
 }
 
@@ -274,62 +253,54 @@ fn labels(flow: &Flow<'_>, blocks: BTreeSet<usize>) -> impl Iterator<Item = u32>
     blocks.into_iter().filter_map(|at| flow.blocks.get(at)).map(|block| block.label)
 }
 
-struct Ids {
-    local: Option<BuiltInVector>,
-    groups: Option<BuiltInVector>,
-    /// Labels of blocks whose end is in another block now.
-    renamed: BTreeMap<u32, u32>,
+/// Whether an instruction belongs to the start or the end of a block.
+fn is_start_or_end(instruction: &Instruction<'_>) -> bool {
+    let is_it = |op| is_block_end(op) || matches!(op, Op::Phi | Op::Variable | Op::Line | Op::NoLine);
+    instruction.op().is_some_and(is_it)
 }
 
-fn is_line(instruction: &Instruction<'_>) -> bool {
-    matches!(instruction.op(), Some(Op::Line | Op::NoLine))
-}
-
-/// The condition of a branch, which also asks whether the work-item is one that no group has. That
-/// work-item would stay in the loop for ever, or `leaves` it after one round.
+/// Lets the condition of a branch also ask whether the work-item is one that no group has. That
+/// work-item would stay in the loop for ever, or `leaves` it after one iteration.
 fn add_end(
-    new: &mut Rewriter<'_>,
-    ids: &Ids,
+    edit: &mut Editor<'_>,
+    local: &BuiltInVector,
     branch: &Instruction<'_>,
     stays: bool,
     leaves: bool,
-) -> Option<u32> {
-    let (local, condition) = (ids.local.as_ref()?, branch.operand(0)?);
-    let truth = new.bool_type();
-    let last = new.int_constant(local.width, u64::MAX >> (64 - local.width.clamp(1, 64)));
-    let id = local.load(new, 0);
-    let (other, both) = (new.fresh_id(), new.fresh_id());
-    if stays != leaves {
-        new.push(Op::IEqual, &[truth, other, id, last]);
-        new.push(Op::LogicalOr, &[truth, both, condition, other]);
-    } else {
-        new.push(Op::INotEqual, &[truth, other, id, last]);
-        new.push(Op::LogicalAnd, &[truth, both, condition, other]);
-    }
-    Some(both)
+) {
+    let &[condition, ref rest @ ..] = branch.operands() else { return };
+    let mut at = edit.instead_of(branch);
+    let truth = at.bool_type();
+    let last = at.int_constant(local.width, u64::MAX >> (64 - local.width.clamp(1, 64)));
+    let id = local.read(&mut at, 0);
+    let (compare, join) = match stays != leaves {
+        true => (Op::IEqual, Op::LogicalOr),
+        false => (Op::INotEqual, Op::LogicalAnd),
+    };
+    let other = at.emit(compare, truth, &[id, last]);
+    let both = at.emit(join, truth, &[condition, other]);
+    at.push(Op::BranchConditional, &[&[both], rest].concat());
 }
 
-fn add_barrier(new: &mut Rewriter<'_>) {
-    let (scope, semantics) = (new.int_constant(32, WORKGROUP), new.int_constant(32, LOCAL_FENCE));
-    new.push(Op::ControlBarrier, &[scope, scope, semantics]);
+fn add_barrier(at: &mut Cursor<'_, '_>) {
+    let (scope, semantics) = (at.int_constant(32, WORKGROUP), at.int_constant(32, LOCAL_FENCE));
+    at.push(Op::ControlBarrier, &[scope, scope, semantics]);
 }
 
-/// A loop with two barriers and two ends, the first of which is taken: there is a group. Gives the
+/// A loop with two barriers and two exits, the first of which is taken: there is a group. Gives the
 /// label of what follows.
-fn add_loop(new: &mut Rewriter<'_>, ids: &Ids) -> u32 {
-    let [head, latch, rest] = [new.fresh_id(), new.fresh_id(), new.fresh_id()];
-    let Some(groups) = &ids.groups else { return rest };
-    let truth = new.bool_type();
-    let none = new.int_constant(groups.width, 0);
-    new.push(Op::Branch, &[head]);
+fn add_loop(at: &mut Cursor<'_, '_>, groups: &BuiltInVector) -> u32 {
+    let [head, latch, rest] = [at.fresh_id(), at.fresh_id(), at.fresh_id()];
+    let truth = at.bool_type();
+    let none = at.int_constant(groups.width, 0);
+    at.push(Op::Branch, &[head]);
     for (label, axis, next) in [(head, 0, latch), (latch, 1, head)] {
-        new.push(Op::Label, &[label]);
-        add_barrier(new);
-        let count = groups.load(new, axis);
-        let leaves = new.fresh_id();
-        new.push(Op::INotEqual, &[truth, leaves, count, none]);
-        new.push(Op::BranchConditional, &[leaves, rest, next]);
+        at.push(Op::Label, &[label]);
+        add_barrier(at);
+        let count = groups.read(at, axis);
+        let leaves = at.emit(Op::INotEqual, truth, &[count, none]);
+        at.push(Op::BranchConditional, &[leaves, rest, next]);
     }
-    new.push(Op::Label, &[rest]);
+    at.push(Op::Label, &[rest]);
     rest
 }

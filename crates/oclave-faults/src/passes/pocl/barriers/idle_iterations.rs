@@ -17,7 +17,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use oclave_spirv::analysis::control_flow::{Flow, Loop};
 use oclave_spirv::analysis::uniformity::Uniformity;
-use oclave_spirv::{Definitions, Op};
+use oclave_spirv::{Definitions, Instruction, Op};
 
 /// The labels of blocks whose branches lead from an idle round to another one, in loops that
 /// work-items come to or leave one by one. With each, whether the round is idle when the condition is true.
@@ -35,17 +35,14 @@ pub(super) fn ends(
 
 /// The labels of blocks that do more than to choose a value and to lead to another block.
 fn full_blocks(definitions: &Definitions<'_>, flow: &Flow<'_>) -> HashSet<u32> {
-    let (mut full, mut label) = (HashSet::new(), 0);
-    for instruction in definitions.body(flow.function) {
-        match instruction.op() {
-            Some(Op::Label) => label = instruction.result_id().unwrap_or(0),
-            Some(Op::Phi | Op::Branch | Op::Line | Op::NoLine | Op::LoopMerge | Op::SelectionMerge) => {}
-            _ => {
-                full.insert(label);
-            }
-        }
-    }
-    full
+    let is_more = |i: Instruction<'_>| {
+        let is_less = |op| {
+            matches!(op, Op::Phi | Op::Branch | Op::Line | Op::NoLine | Op::LoopMerge | Op::SelectionMerge)
+        };
+        !i.op().is_some_and(is_less)
+    };
+    let labels = flow.blocks.iter().map(|block| block.label);
+    labels.filter(|label| definitions.block(*label).any(is_more)).collect()
 }
 
 fn ends_of_loop(

@@ -161,7 +161,7 @@ pub struct LegalBarriers {
 /// The module with loops and barriers in a form that the device's compiler makes right code of.
 ///
 /// # Errors
-/// As [`Rewriter::finish`](oclave_spirv::Rewriter::finish).
+/// As [`Editor::finish`](oclave_spirv::Editor::finish).
 pub(crate) fn legalize_barriers(module: Module, target: &Target) -> Result<LegalBarriers> {
     let mut refused_kernels = Vec::new();
     let mut module = dead_ends::cut(module)?;
@@ -179,7 +179,8 @@ pub(crate) fn legalize_barriers(module: Module, target: &Target) -> Result<Legal
     let Choosing { kernels: choosing, ends } = Choosing::new(&module);
     if !ends.is_empty() {
         let definitions = Definitions::new(&module);
-        module = Changes::with_barriers_before_ends(ends).apply(&definitions, target)?;
+        let changed = Changes::with_barriers_before_ends(ends).apply(&definitions, target)?;
+        module = changed.unwrap_or(module);
     }
     if target.faults.has(Fault::Q15) || !choosing.is_empty() {
         module = inline::into_kernels_with_barriers(module)?;
@@ -193,7 +194,7 @@ pub(crate) fn legalize_barriers(module: Module, target: &Target) -> Result<Legal
         let definitions = Definitions::new(&module);
         let uniformity = Uniformity::new(&definitions, &flows);
         let changes = Changes::new(&definitions, &uniformity, &flows, &choosing, target);
-        if changes.is_empty() { None } else { Some(changes.apply(&definitions, target)?) }
+        if changes.is_empty() { None } else { changes.apply(&definitions, target)? }
     };
     Ok(LegalBarriers { module: changed.unwrap_or(module), refused_kernels })
 }
@@ -314,9 +315,8 @@ fn with_one_barrier(
         false => None,
     };
     let module = parted.unwrap_or(module);
-    let changed = run(&module, &|definitions, plans| {
-        one_barrier::gather(definitions, plans, target.address_bits).map(Some)
-    })?;
+    let changed =
+        run(&module, &|definitions, plans| one_barrier::gather(definitions, plans, target.address_bits))?;
     Ok(changed.unwrap_or(module))
 }
 

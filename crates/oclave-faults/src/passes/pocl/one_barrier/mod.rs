@@ -24,7 +24,7 @@ use crate::passes::pocl::barriers::is_tangled;
 use crate::table::{POCL_CPU_6, fault};
 use oclave_spirv::analysis::control_flow::{Flow, Tree};
 use oclave_spirv::analysis::uniformity::Uniformity;
-use oclave_spirv::{BuiltIn, Definitions, Instruction, Module, Op, Rewriter, Role, is_group_function};
+use oclave_spirv::{BuiltIn, Cursor, Definitions, Editor, Instruction, Module, Op, Role, is_group_function};
 use writer::Writer;
 
 fault! {
@@ -51,7 +51,7 @@ const END: u64 = 0xffff_ffff;
 /// Those of some functions that have barriers that not all compilers follow, and that can be written with
 /// one barrier.
 pub(crate) fn candidates<'f, 'm>(
-    definitions: &Definitions<'_>,
+    definitions: &'f Definitions<'m>,
     uniformity: &Uniformity<'_, '_>,
     flows: &'f [Flow<'m>],
     functions: &BTreeSet<u32>,
@@ -69,28 +69,20 @@ pub(crate) fn part_group_functions(
     definitions: &Definitions<'_>,
     plans: &Plans<'_, '_>,
 ) -> Result<Option<Module>> {
-    let mut new = Rewriter::new(definitions);
-    let (mut is_planned, mut found) = (false, false);
-    for instruction in definitions.module().instructions() {
-        if instruction.is(Op::Function) {
-            is_planned = instruction.result_id().is_some_and(|id| plans.contains_key(&id));
-        }
-        let is_parted = is_planned && waits_for_group(definitions, &instruction);
-        found |= is_parted;
-        if is_parted {
-            add_barrier(&mut new);
-        }
-        new.copy(&instruction);
-        if is_parted {
-            add_barrier(&mut new);
+    let mut edit = Editor::new(definitions);
+    for function in plans.keys() {
+        for call in definitions.body(*function).filter(|i| waits_for_group(definitions, i)) {
+            barrier(&mut edit.before(&call));
+            barrier(&mut edit.after(&call));
         }
     }
-    if found { Ok(Some(new.finish()?)) } else { Ok(None) }
+    Ok(edit.finish()?)
 }
 
-fn add_barrier(new: &mut Rewriter<'_>) {
-    let (scope, fences) = (new.int_constant(32, WORKGROUP), new.int_constant(32, BOTH_FENCES));
-    new.push(Op::ControlBarrier, &[scope, scope, fences]);
+/// Writes a barrier.
+fn barrier(at: &mut Cursor<'_, '_>) {
+    let [scope, fences] = [WORKGROUP, BOTH_FENCES].map(|value| at.int_constant(32, value));
+    at.push(Op::ControlBarrier, &[scope, scope, fences]);
 }
 
 /// Whether an instruction is a function of the work-group.
@@ -102,30 +94,17 @@ fn waits_for_group(definitions: &Definitions<'_>, instruction: &Instruction<'_>)
 /// Functions, and how they are divided.
 pub(crate) type Plans<'f, 'm> = BTreeMap<u32, Plan<'f, 'm>>;
 
-/// The module with these functions rewritten.
+/// The module with these functions rewritten; `None` where there are none.
 pub(crate) fn gather(
     definitions: &Definitions<'_>,
     plans: &Plans<'_, '_>,
     address_bits: u32,
-) -> Result<Module> {
-    let mut new = Rewriter::new(definitions);
-    let mut size = None;
-    if plans.values().any(|plan| plan.ways_to_latch() == 2) {
-        size = Some(BuiltInVector::of(&mut new, BuiltIn::WorkgroupSize, address_bits));
-    }
-    let mut instructions = definitions.module().instructions();
-    while let Some(instruction) = instructions.next() {
-        let plan =
-            instruction.result_id().filter(|_| instruction.is(Op::Function)).and_then(|id| plans.get(&id));
-        match &size {
-            Some(size) if instruction.is(Op::EntryPoint) => size.copy_entry_point(&mut new, &instruction),
-            _ => new.copy(&instruction),
-        }
-        if let Some(plan) = plan {
-            Writer::new(&mut new, plan, size.as_ref()).write(&mut instructions)?;
-        }
-    }
-    Ok(new.finish()?)
+) -> Result<Option<Module>> {
+    let mut edit = Editor::new(definitions);
+    let needs_size = plans.values().any(|plan| plan.ways_to_latch() == 2);
+    let size = needs_size.then(|| BuiltInVector::add(&mut edit, BuiltIn::WorkgroupSize, address_bits));
+    plans.values().for_each(|plan| Writer::write(&mut edit, plan, size.as_ref()));
+    Ok(edit.finish()?)
 }
 
 /// What is between two barriers of a block, or between a barrier and an end of it.
@@ -137,6 +116,7 @@ struct Part {
 
 /// How a function is divided.
 pub(crate) struct Plan<'f, 'm> {
+    definitions: &'f Definitions<'m>,
     flow: &'f Flow<'m>,
     parts: Vec<Part>,
     /// For each block, its last part.
@@ -146,16 +126,15 @@ pub(crate) struct Plan<'f, 'm> {
     dominators: Tree,
     /// Values that are used where the new function may come from a barrier, with their types.
     kept: BTreeMap<u32, u32>,
-    /// Ends of blocks that lead back to a loop's header by way of the barrier: last part → label of
-    /// the header.
-    back: BTreeMap<usize, u32>,
+    /// Ends of blocks that lead back to a loop's header by way of the barrier: last part → the header.
+    back: BTreeMap<usize, usize>,
 }
 
 impl<'f, 'm> Plan<'f, 'm> {
     /// `None` where a function called has barriers of its own, or a value cannot be kept in a
     /// variable.
     fn new(
-        definitions: &Definitions<'_>,
+        definitions: &'f Definitions<'m>,
         uniformity: &Uniformity<'_, '_>,
         flow: &'f Flow<'m>,
     ) -> Option<Self> {
@@ -168,10 +147,13 @@ impl<'f, 'm> Plan<'f, 'm> {
             return None;
         }
         let (parts, last, defined) = divide(definitions, flow)?;
-        let back = back_edges(flow, &last);
-        let dominators = dominators(flow, &parts, &last, &back);
-        let mut plan = Self { flow, parts, last, defined, dominators, kept: BTreeMap::new(), back };
-        plan.kept = plan.find_kept(definitions)?;
+        let firsts: BTreeMap<u32, usize> =
+            parts.iter().enumerate().filter_map(|(at, part)| Some((part.label?, at))).collect();
+        let back = back_edges(flow, &firsts, &last);
+        let dominators = dominators(flow, &parts, (&firsts, &last), &back);
+        let mut plan =
+            Self { definitions, flow, parts, last, defined, dominators, kept: BTreeMap::new(), back };
+        plan.kept = plan.find_kept()?;
         Some(plan)
     }
 
@@ -189,26 +171,30 @@ impl<'f, 'm> Plan<'f, 'm> {
     }
 
     /// Whether the loop leads to a part: after a barrier, or to a header.
-    fn is_resumed(&self, part: &Part) -> bool {
-        part.label.is_none_or(|label| self.is_header(label))
+    fn is_resumed(&self, part: usize) -> bool {
+        self.parts.get(part).is_some_and(|of| of.label.is_none()) || self.is_header(part)
     }
 
-    /// Whether a block is a header that ends of blocks lead to by way of the barrier. Its phis
+    /// Whether a part is a header that ends of blocks lead to by way of the barrier. Its phis
     /// become variables.
-    fn is_header(&self, label: u32) -> bool {
-        self.back.values().any(|header| *header == label)
+    fn is_header(&self, part: usize) -> bool {
+        self.back.values().any(|header| *header == part)
     }
 
-    fn find_kept(&self, definitions: &Definitions<'_>) -> Option<BTreeMap<u32, u32>> {
+    /// The instructions of the function, each with its part.
+    fn code(&self) -> impl Iterator<Item = (usize, Instruction<'m>)> {
+        self.definitions.body(self.flow.function).scan(0, |part, instruction| {
+            *part += usize::from(is_start(&instruction) && !self.is_first_label(&instruction));
+            Some((*part, instruction))
+        })
+    }
+
+    fn find_kept(&self) -> Option<BTreeMap<u32, u32>> {
         let mut kept = BTreeMap::new();
-        let mut part = 0;
-        for instruction in definitions.body(self.flow.function) {
-            part += usize::from(is_start(&instruction) && !self.is_first_label(&instruction));
-            for (id, at) in self.uses(definitions, &instruction, part) {
-                if !self.is_there(id, at) {
-                    let ty = definitions.type_of(id)?;
-                    kept.insert(id, definitions.is_storable(ty).then_some(ty)?);
-                }
+        for (part, instruction) in self.code() {
+            for (id, _) in self.missing(&instruction, part) {
+                let ty = self.definitions.type_of(id)?;
+                kept.insert(id, self.definitions.is_storable(ty).then_some(ty)?);
             }
         }
         Some(kept)
@@ -219,18 +205,13 @@ impl<'f, 'm> Plan<'f, 'm> {
     }
 
     /// The values that an instruction uses, and the part at whose end, or in which, it does.
-    fn uses(
-        &self,
-        definitions: &Definitions<'_>,
-        instruction: &Instruction<'_>,
-        part: usize,
-    ) -> Vec<(u32, usize)> {
+    fn uses(&self, instruction: &Instruction<'_>, part: usize) -> Vec<(u32, usize)> {
         if instruction.is(Op::Phi) {
             let pairs = instruction.operands().chunks_exact(2);
             return pairs.filter_map(|pair| Some((*pair.first()?, *self.last.get(pair.get(1)?)?))).collect();
         }
         let mut found = Vec::new();
-        instruction.visit_ids(definitions, |index, role| {
+        instruction.visit_ids(self.definitions, |index, role| {
             if role == Role::Id
                 && let Some(id) = instruction.word(index)
             {
@@ -238,6 +219,12 @@ impl<'f, 'm> Plan<'f, 'm> {
             }
         });
         found
+    }
+
+    /// Those of these values that are not what they were there, without help.
+    fn missing(&self, instruction: &Instruction<'_>, part: usize) -> Vec<(u32, usize)> {
+        let uses = self.uses(instruction, part).into_iter();
+        uses.filter(|(id, at)| !self.is_there(*id, *at)).collect()
     }
 }
 
@@ -280,7 +267,11 @@ fn divide(definitions: &Definitions<'_>, flow: &Flow<'_>) -> Option<Divided> {
 }
 
 /// The edges that close loops which may come round without a barrier.
-fn back_edges(flow: &Flow<'_>, last: &BTreeMap<u32, usize>) -> BTreeMap<usize, u32> {
+fn back_edges(
+    flow: &Flow<'_>,
+    firsts: &BTreeMap<u32, usize>,
+    last: &BTreeMap<u32, usize>,
+) -> BTreeMap<usize, usize> {
     let label = |at: usize| flow.blocks.get(at).map(|block| block.label);
     let is_barrier = |at: &usize| flow.blocks.get(*at).is_some_and(|block| block.barrier);
     let mut edges = BTreeMap::new();
@@ -289,7 +280,7 @@ fn back_edges(flow: &Flow<'_>, last: &BTreeMap<u32, usize>) -> BTreeMap<usize, u
         let always = |latch: &usize| barriers.iter().any(|at| flow.dominates(*at, *latch));
         if !barriers.is_empty() && !of.latches.iter().all(always) {
             let ends = of.latches.iter().filter_map(|latch| last.get(&label(*latch)?));
-            edges.extend(ends.filter_map(|end| Some((*end, label(of.header)?))));
+            edges.extend(ends.filter_map(|end| Some((*end, *firsts.get(&label(of.header)?)?))));
         }
     }
     edges
@@ -299,29 +290,25 @@ fn back_edges(flow: &Flow<'_>, last: &BTreeMap<u32, usize>) -> BTreeMap<usize, u
 fn dominators(
     flow: &Flow<'_>,
     parts: &[Part],
-    last: &BTreeMap<u32, usize>,
-    back: &BTreeMap<usize, u32>,
+    (firsts, last): (&BTreeMap<u32, usize>, &BTreeMap<u32, usize>),
+    back: &BTreeMap<usize, usize>,
 ) -> Tree {
-    let firsts: BTreeMap<u32, usize> =
-        parts.iter().enumerate().filter_map(|(at, part)| Some((part.label?, at))).collect();
     let (head, latch) = (parts.len(), parts.len() + 1);
     let mut successors: Vec<Vec<usize>> =
         parts.iter().map(|part| if part.ends_at_barrier { vec![latch] } else { Vec::new() }).collect();
     for block in &flow.blocks {
         let Some(at) = last.get(&block.label) else { continue };
         let Some(list) = successors.get_mut(*at) else { continue };
-        let labels = block.successors.iter().filter_map(|to| flow.blocks.get(*to)).map(|to| to.label);
-        list.extend(
-            labels.filter(|label| back.get(at) != Some(label)).filter_map(|label| firsts.get(&label)),
-        );
+        let next = block.successors.iter().filter_map(|to| firsts.get(&flow.blocks.get(*to)?.label));
+        list.extend(next.filter(|to| back.get(at) != Some(to)));
         if list.is_empty() || back.contains_key(at) {
             list.push(latch);
         }
     }
     let is_resumed =
-        |part: &Part| part.label.is_none_or(|label| back.values().any(|header| *header == label));
-    let resumed = (1..parts.len()).filter(|at| parts.get(*at).is_some_and(is_resumed));
-    successors.push(std::iter::once(0).chain(resumed).collect());
+        |(at, part): &(usize, &Part)| part.label.is_none() || back.values().any(|header| header == at);
+    let resumed = parts.iter().enumerate().skip(1).filter(is_resumed);
+    successors.push(std::iter::once(0).chain(resumed.map(|(at, _)| at)).collect());
     successors.push(vec![head]);
     Tree::new(&successors, head)
 }

@@ -1,20 +1,6 @@
-//! Editing of a module: the old one is read from front to back, and a new one is written.
-//!
-//! ```
-//! use oclave_spirv::{Definitions, Module, Op, Rewriter};
-//! # fn strip_names(module: &Module) -> oclave_spirv::Result<Module> {
-//! let definitions = Definitions::new(module);
-//! let mut new = Rewriter::new(&definitions);
-//! for instruction in module.instructions() {
-//!     if !instruction.is(Op::Name) {
-//!         new.copy(&instruction);
-//!     }
-//! }
-//! new.finish()
-//! # }
-//! ```
-//! Every section has a stream of its own, so anything can be added to any section at any time.
-//! Types and constants that are added are put before their first use when the module is finished.
+//! What a changed module has outside of functions: types, constants, decorations, names, imports.
+//! And new ids, instructions that are appended as they are, and the end of every change, where the sections become a
+//! module.
 
 use std::collections::{HashMap, HashSet};
 
@@ -25,35 +11,44 @@ use super::definitions::Definitions;
 use super::grammar::Role;
 use super::instruction::Instruction;
 use super::module::{MAX_ID_BOUND, Module, Version};
+use super::opcodes::is_decoration;
 use super::order::sort_types;
 use super::section::Section;
 use crate::{Error, Result};
 
-/// Writes a new module from an old one.
+/// The sections of a module that is made from an old one. Every section has a stream of its own, so
+/// anything can be added to any section at any time. Types and constants that are added are put before
+/// their first use when the module is finished.
 #[derive(Debug)]
-pub struct Rewriter<'m> {
+pub struct Declarations<'m> {
     definitions: &'m Definitions<'m>,
     version: Version,
     generator: u32,
     bound: u32,
     sections: [Code; Section::COUNT],
-    /// The section of the last instruction outside of functions.
-    last: Section,
-    /// `OpLine`s that belong to the next instruction.
-    lines: Code,
-    /// The function that is being copied, and whether it has blocks.
-    function: Option<(Code, bool)>,
     /// Types and constants that may be shared: words without the result id → result id.
     interned: Option<HashMap<Vec<u32>, u32>>,
     /// Types and constants of the old module that new ones refer to.
     wanted: Vec<u32>,
-    unsorted: bool,
+    pub(super) unsorted: bool,
+    /// All capabilities and extensions of the old module stay.
+    keeps_requirements: bool,
     error: Option<Error>,
+    /// The section of the last appended instruction outside of functions.
+    last: Section,
+    /// `OpLine`s that belong to the next one.
+    lines: Code,
+    /// The function that is being appended, and whether it has blocks.
+    function: Option<(Code, bool)>,
 }
 
-impl<'m> Rewriter<'m> {
-    /// An empty module with the header of the one that `definitions` belong to.
-    pub fn new(definitions: &'m Definitions<'m>) -> Self {
+impl<'m> Declarations<'m> {
+    /// For changes that keep the capabilities and the extensions of the old module.
+    pub(super) fn of_editor(definitions: &'m Definitions<'m>) -> Self {
+        Self { keeps_requirements: true, ..Self::new(definitions) }
+    }
+
+    pub(super) fn new(definitions: &'m Definitions<'m>) -> Self {
         let module = definitions.module();
         Self {
             definitions,
@@ -61,13 +56,14 @@ impl<'m> Rewriter<'m> {
             generator: module.generator(),
             bound: module.id_bound(),
             sections: Default::default(),
-            last: Section::Capabilities,
-            lines: Code::new(),
-            function: None,
             interned: None,
             wanted: Vec::new(),
             unsorted: false,
+            keeps_requirements: false,
             error: None,
+            last: Section::Capabilities,
+            lines: Code::new(),
+            function: None,
         }
     }
 
@@ -92,77 +88,6 @@ impl<'m> Rewriter<'m> {
         }
         self.bound += 1;
         id
-    }
-
-    /// Copies an instruction as it is to where the new module is being written: its section, or the
-    /// current function.
-    pub fn copy(&mut self, instruction: &Instruction<'_>) {
-        self.place(instruction, |code| code.extend(instruction.words));
-    }
-
-    /// Copies an instruction, unless it names or decorates an id that is gone. Decorations of
-    /// groups lose such targets, and the interfaces of entry points lose such variables.
-    pub fn copy_unless_gone(&mut self, instruction: &Instruction<'_>, is_gone: impl Fn(u32) -> bool) {
-        match (instruction.op(), instruction.operands()) {
-            (Some(Op::Name | Op::Decorate | Op::DecorateId | Op::DecorateString), &[id, ..])
-                if is_gone(id) => {}
-            (Some(Op::GroupDecorate), &[group, ref targets @ ..]) => {
-                let mut operands = vec![group];
-                operands.extend(targets.iter().filter(|id| !is_gone(**id)));
-                self.replace(instruction, Op::GroupDecorate, &operands);
-            }
-            (Some(Op::EntryPoint), all) => {
-                let listed = instruction.after_string(2).map_or(0, <[u32]>::len);
-                let (head, interface) = all.split_at(all.len() - listed);
-                let left = interface.iter().filter(|id| !is_gone(**id));
-                let operands: Vec<u32> = head.iter().chain(left).copied().collect();
-                self.replace(instruction, Op::EntryPoint, &operands);
-            }
-            _ => self.copy(instruction),
-        }
-    }
-
-    /// Copies an instruction with every id that it uses or defines replaced by `map`.
-    ///
-    /// Words of unknown instructions stay as they are.
-    pub fn copy_mapped(&mut self, instruction: &Instruction<'_>, mut map: impl FnMut(u32) -> u32) {
-        let mut words = instruction.words.to_vec();
-        instruction.visit_ids(self.definitions, |index, role| {
-            if role != Role::MaybeId
-                && let Some(word) = words.get_mut(index)
-            {
-                *word = map(*word);
-            }
-        });
-        self.place(instruction, |code| code.extend(&words));
-    }
-
-    /// Writes an instruction in the place of `instruction`: its section, or the current function.
-    pub fn replace(&mut self, instruction: &Instruction<'_>, op: Op, operands: &[u32]) {
-        let structural = matches!(op, Op::Function | Op::FunctionEnd | Op::Label);
-        let was = instruction.op();
-        self.unsorted |= self.function.is_none() && !structural;
-        // What begins and ends functions is told by the new opcode.
-        if structural || was.is_some_and(|w| matches!(w, Op::Function | Op::FunctionEnd | Op::Label)) {
-            let mut code = Code::new();
-            code.push(op, operands);
-            let new = Instruction { opcode: op as u16, words: code.words(), at: instruction.at };
-            self.place(&new, |to| to.push(op, operands));
-        } else {
-            self.place(instruction, |code| code.push(op, operands));
-        }
-    }
-
-    /// Appends an instruction to the function that is being copied; without one, to
-    /// [`Section::Types`].
-    pub fn push(&mut self, op: Op, operands: &[u32]) {
-        match &mut self.function {
-            Some((code, _)) => {
-                code.append(&mut self.lines);
-                code.push(op, operands);
-            }
-            None => self.push_in(Section::Types, op, operands),
-        }
     }
 
     /// Appends an instruction to a section.
@@ -321,16 +246,10 @@ impl<'m> Rewriter<'m> {
     /// # Errors
     /// [`Error::Unsupported`] where ids ran out or an instruction became too long to encode;
     /// [`Error::Malformed`] where what was pushed is no stream of instructions.
-    pub fn finish(mut self) -> Result<Module> {
+    pub(super) fn finish(mut self) -> Result<Module> {
         if let Some(error) = self.error {
             return Err(error);
         }
-        if let Some((mut code, has_blocks)) = self.function.take() {
-            let section = if has_blocks { Section::Definitions } else { Section::Declarations };
-            self.section(section).append(&mut code);
-        }
-        let mut lines = std::mem::take(&mut self.lines);
-        self.section(self.last).append(&mut lines);
         self.add_wanted();
         let total = self.sections.iter().map(|s| s.words().len()).sum::<usize>();
         let mut words = Vec::with_capacity(total + super::module::HEADER_WORDS);
@@ -379,15 +298,65 @@ impl<'m> Rewriter<'m> {
         }
     }
 
-    fn place(&mut self, instruction: &Instruction<'_>, write: impl FnOnce(&mut Code)) {
+    /// Whether anything was added to the old module or is to be changed outside of functions.
+    pub(super) fn has_additions(&self) -> bool {
+        self.error.is_some()
+            || self.unsorted
+            || self.version != self.definitions.module().version()
+            || self.sections.iter().any(|section| !section.is_empty() || section.overlong().is_some())
+    }
+
+    /// What was added so far.
+    pub(super) fn take_sections(&mut self) -> [Code; Section::COUNT] {
+        self.end_appending();
+        std::mem::take(&mut self.sections)
+    }
+
+    /// Appends what was added to all sections.
+    pub(super) fn append_sections(&mut self, added: [Code; Section::COUNT]) {
+        for (section, mut code) in self.sections.iter_mut().zip(added) {
+            section.append(&mut code);
+        }
+    }
+
+    fn push_once(&mut self, section: Section, op: Op, operands: &[u32]) {
+        let is_it = |i: &Instruction<'_>| i.is(op) && i.words.get(1..) == Some(operands);
+        let is_old = self.keeps_requirements
+            && self
+                .definitions
+                .module()
+                .instructions()
+                .take_while(|i| !i.is(Op::MemoryModel))
+                .any(|i| is_it(&i));
+        if !is_old && !super::module::instructions_of(self.section(section).words()).any(|i| is_it(&i)) {
+            self.push_in(section, op, operands);
+        }
+    }
+
+    pub(super) fn section(&mut self, section: Section) -> &mut Code {
+        &mut self.sections[section as usize]
+    }
+
+    /// Appends an instruction of any module: to its section, or to the function whose `OpFunction` was appended last,
+    /// until its `OpFunctionEnd`.
+    pub fn append(&mut self, instruction: &Instruction<'_>) {
+        self.append_as(instruction, |code| code.extend(instruction.words));
+    }
+
+    /// As [`append`](Self::append) for an instruction of the old module, with each id that it uses or defines replaced by
+    /// `map`. Words of unknown instructions stay as they are.
+    pub fn append_mapped(&mut self, instruction: &Instruction<'_>, map: impl FnMut(u32) -> u32) {
+        let words = instruction.mapped(self.definitions, map);
+        self.append(&Instruction { words: &words, ..*instruction });
+    }
+
+    /// Appends what `write` writes to where `instruction` belongs.
+    pub(super) fn append_as(&mut self, instruction: &Instruction<'_>, write: impl FnOnce(&mut Code)) {
         if let Some((code, has_blocks)) = &mut self.function {
             write(code);
             *has_blocks |= instruction.is(Op::Label);
-            if instruction.is(Op::FunctionEnd)
-                && let Some((mut code, has_blocks)) = self.function.take()
-            {
-                let section = if has_blocks { Section::Definitions } else { Section::Declarations };
-                self.section(section).append(&mut code);
+            if instruction.is(Op::FunctionEnd) {
+                self.end_function();
             }
             return;
         }
@@ -408,16 +377,74 @@ impl<'m> Rewriter<'m> {
         write(section);
     }
 
-    fn push_once(&mut self, section: Section, op: Op, operands: &[u32]) {
-        let there = super::module::instructions_of(self.section(section).words())
-            .any(|i| i.is(op) && i.words.get(1..) == Some(operands));
-        if !there {
-            self.push_in(section, op, operands);
+    /// Appends an instruction, unless it names or decorates an id that is gone. Decorations of groups lose such targets. The
+    /// interfaces of entry points lose such variables, and get those that are `used`.
+    pub(super) fn append_annotated(
+        &mut self,
+        instruction: &Instruction<'_>,
+        is_gone: impl Fn(u32) -> bool,
+        used: &[u32],
+    ) {
+        let Some(op) = instruction.op() else { return self.append(instruction) };
+        let all = instruction.operands();
+        let is_group = matches!(op, Op::GroupDecorate | Op::GroupMemberDecorate);
+        let is_annotation = is_group || matches!(op, Op::Name | Op::MemberName) || is_decoration(op);
+        let left: Vec<u32> = match *all {
+            // A decorated id, or a group.
+            [id, ..] if is_annotation && is_gone(id) => return,
+            [group, ref targets @ ..] if is_group => {
+                let targets = targets.chunks(if op == Op::GroupDecorate { 1 } else { 2 });
+                let stay = targets.filter(|target| !target.first().is_some_and(|id| is_gone(*id)));
+                std::iter::once(group).chain(stay.flatten().copied()).collect()
+            }
+            _ if op == Op::EntryPoint => {
+                let listed = instruction.after_string(2).unwrap_or_default();
+                let (head, interface) = all.split_at(all.len() - listed.len());
+                let missing = used.iter().filter(|variable| !listed.contains(variable));
+                let stay = interface.iter().filter(|id| !is_gone(**id)).chain(missing);
+                head.iter().chain(stay).copied().collect()
+            }
+            _ => return self.append(instruction),
+        };
+        match left.len() {
+            _ if left == all => self.append(instruction),
+            // A group without targets.
+            1 => {}
+            _ => self.append_as(instruction, |code| code.push(op, &left)),
         }
     }
 
-    fn section(&mut self, section: Section) -> &mut Code {
-        &mut self.sections[section as usize]
+    /// Appends code to where `instruction` belongs.
+    pub(super) fn append_code(&mut self, instruction: &Instruction<'_>, code: &mut Code) {
+        if code.is_empty() && code.overlong().is_none() {
+            return;
+        }
+        self.append_as(instruction, |to| to.append(code));
+        self.unsorted |= self.function.is_none() && self.last == Section::Types;
+    }
+
+    /// Appends a whole function, with the lines before it. These go where the function is empty.
+    pub(super) fn append_function(&mut self, mut function: Code) {
+        let mut code = std::mem::take(&mut self.lines);
+        if !function.is_empty() {
+            code.append(&mut function);
+            self.add_function(code);
+        }
+        self.last = Section::Definitions;
+    }
+
+    /// Moves what was appended in part to its section.
+    pub(super) fn end_appending(&mut self) {
+        self.end_function();
+        let mut lines = std::mem::take(&mut self.lines);
+        self.section(self.last).append(&mut lines);
+    }
+
+    fn end_function(&mut self) {
+        if let Some((mut code, has_blocks)) = self.function.take() {
+            let section = if has_blocks { Section::Definitions } else { Section::Declarations };
+            self.section(section).append(&mut code);
+        }
     }
 }
 
