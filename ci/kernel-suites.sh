@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# Runs kernels that other people wrote (crates/kernel-suites). Sourced by ci/classics, ci/faults, ci/piglit, ci/real and ci/test, after
-# ci/lib.sh.
+# Runs kernels that other people wrote (crates/kernel-suites). Sourced by ci/classics, ci/faults, ci/faults-off, ci/piglit, ci/real and
+# ci/test, after ci/lib.sh.
 
 KERNEL_SUITES=$CARGO_TARGET_DIR/kernel-suites
 EXCEPTIONS=$OCLAVE_REPO/ci/exceptions

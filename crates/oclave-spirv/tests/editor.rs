@@ -467,3 +467,33 @@ fn a_module_of_the_instructions_of_another_one_is_that_module() {
     assert_eq!(copy.words().get(5..), other.words().get(5..));
     assert!(Editor::new(&definitions).finish().unwrap().is_none(), "nothing was added");
 }
+
+#[test]
+fn code_before_the_end_of_a_function_stays_in_it() {
+    let o = |op, operands: &[u32]| (op, operands.to_vec());
+    let before = assemble(
+        Version::V1_0,
+        &[
+            o(Op::TypeVoid, &[1]),
+            o(Op::TypeFunction, &[2, 1]),
+            o(Op::Function, &[1, 3, 0, 2]),
+            o(Op::Label, &[4]),
+            o(Op::Return, &[]),
+            o(Op::FunctionEnd, &[]),
+            o(Op::Function, &[1, 5, 0, 2]),
+            o(Op::FunctionEnd, &[]),
+        ],
+    );
+    let definitions = Definitions::new(&before);
+    let mut edit = Editor::new(&definitions);
+    let end = before.instructions().find(|i| i.is(Op::FunctionEnd)).unwrap();
+    let label = edit.fresh_id();
+    let mut at = edit.before(&end);
+    at.push(Op::Label, &[label]);
+    at.push(Op::Unreachable, &[]);
+    let after = edit.finish().unwrap().unwrap();
+    let ops: Vec<Op> = after.instructions().filter_map(|i| i.op()).skip(2).collect();
+    let declared = [Op::Function, Op::FunctionEnd];
+    let defined = [Op::Function, Op::Label, Op::Return, Op::Label, Op::Unreachable, Op::FunctionEnd];
+    assert_eq!(ops, [&declared[..], &defined].concat(), "functions without blocks come first");
+}

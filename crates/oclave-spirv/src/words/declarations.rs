@@ -419,8 +419,14 @@ impl<'m> Declarations<'m> {
         if code.is_empty() && code.overlong().is_none() {
             return;
         }
+        // Code before the end of a function does not end it.
+        if let Some((to, has_blocks)) = &mut self.function {
+            to.append(code);
+            *has_blocks |= instruction.is(Op::Label);
+            return;
+        }
         self.append_as(instruction, |to| to.append(code));
-        self.unsorted |= self.function.is_none() && self.last == Section::Types;
+        self.unsorted |= self.last == Section::Types;
     }
 
     /// Appends a whole function, with the lines before it. These go where the function is empty.

@@ -123,6 +123,13 @@ impl<'m> Editor<'m> {
         self.instead_of(instruction).push(op, operands);
     }
 
+    /// Replaces the words of an instruction after the first, if they differ from these.
+    pub fn replace_words(&mut self, instruction: &Instruction<'_>, words: &[u32]) {
+        if let Some(op) = instruction.op().filter(|_| instruction.words.get(1..) != Some(words)) {
+            self.replace(instruction, op, words);
+        }
+    }
+
     /// Removes an instruction, and the names and decorations of its result.
     pub fn remove(&mut self, instruction: &Instruction<'_>) {
         self.edit(instruction.at).is_removed = true;
@@ -140,6 +147,13 @@ impl<'m> Editor<'m> {
         self.at(at, Place::Start)
     }
 
+    /// Writes at the end of a block, before its terminator and the merge instruction before that.
+    pub fn at_end(&mut self, label: u32) -> Cursor<'_, 'm> {
+        let mut block = self.declarations.definitions().block(label);
+        let end = block.find(|i| i.op().is_some_and(is_block_end));
+        self.at(end.map_or(0, |i| i.at), Place::Before)
+    }
+
     /// Writes at the start of a function, after its variables. What is written here dominates the rest of the function.
     pub fn at_entry(&mut self, function: u32) -> Cursor<'_, 'm> {
         let at = self.first_of_function(function);
@@ -152,6 +166,20 @@ impl<'m> Editor<'m> {
         let at = self.first_of_function(function);
         let operands: Vec<u32> = std::iter::once(StorageClass::Function as u32).chain(initial).collect();
         self.at(at, Place::Variables).emit(Op::Variable, pointer, &operands)
+    }
+
+    /// Removes the instructions of a block, from its label to its terminator, and writes in their place. What they define keeps its names
+    /// and decorations.
+    pub fn instead_of_block(&mut self, label: u32) -> Cursor<'_, 'm> {
+        let definitions = self.declarations.definitions();
+        let start = definitions.word_index(label).unwrap_or(usize::MAX);
+        for instruction in definitions.module().instructions_from(start) {
+            self.edit(instruction.at).is_removed = true;
+            if instruction.op().is_some_and(is_terminator) {
+                break;
+            }
+        }
+        self.at(start, Place::Instead)
     }
 
     /// Removes a whole function, and writes another one in its place: `OpFunction` to `OpFunctionEnd`. Other changes of the function
@@ -176,7 +204,12 @@ impl<'m> Editor<'m> {
         self.replaced.insert(of, by);
     }
 
-    /// Says that what ends the block `old` is in the block `new` now: phis name that one. Code that was written by this editor stays.
+    /// What takes the place of an id by [`replace_uses`](Self::replace_uses); the id itself where nothing does.
+    pub fn replaced(&self, id: u32) -> u32 {
+        self.replaced.get(&id).copied().unwrap_or(id)
+    }
+
+    /// Says that the terminator of the block `old` is in the block `new` now: phis name that one. Code that was written by this editor stays.
     pub fn move_end(&mut self, old: u32, new: u32) {
         self.predecessors.insert(old, new);
     }
@@ -244,32 +277,6 @@ impl<'m> Editor<'m> {
         new.finish().map(Some)
     }
 
-    /// What takes the place of an id by [`replace_uses`](Self::replace_uses); the id itself where nothing does.
-    pub fn replaced(&self, id: u32) -> u32 {
-        self.replaced.get(&id).copied().unwrap_or(id)
-    }
-
-    /// Replaces the words of an instruction after the first, if they differ from these.
-    pub fn replace_words(&mut self, instruction: &Instruction<'_>, words: &[u32]) {
-        if let Some(op) = instruction.op().filter(|_| instruction.words.get(1..) != Some(words)) {
-            self.replace(instruction, op, words);
-        }
-    }
-
-    /// Removes the instructions of a block, from its label to its terminator, and writes in their place. What they define keeps its names
-    /// and decorations.
-    pub fn instead_of_block(&mut self, label: u32) -> Cursor<'_, 'm> {
-        let definitions = self.declarations.definitions();
-        let start = definitions.word_index(label).unwrap_or(usize::MAX);
-        for instruction in definitions.module().instructions_from(start) {
-            self.edit(instruction.at).is_removed = true;
-            if instruction.op().is_some_and(is_terminator) {
-                break;
-            }
-        }
-        self.at(start, Place::Instead)
-    }
-
     fn edit(&mut self, at: usize) -> &mut Edit {
         self.edits.entry(at).or_default()
     }
@@ -292,13 +299,6 @@ impl<'m> Editor<'m> {
         let definitions = self.declarations.definitions();
         let label = definitions.body(function).find(|i| i.is(Op::Label)).and_then(|i| i.result_id());
         self.first_of_block(label.unwrap_or(function))
-    }
-
-    /// Writes at the end of a block, before its terminator and the merge instruction before that.
-    pub fn at_end(&mut self, label: u32) -> Cursor<'_, 'm> {
-        let mut block = self.declarations.definitions().block(label);
-        let end = block.find(|i| i.op().is_some_and(is_block_end));
-        self.at(end.map_or(0, |i| i.at), Place::Before)
     }
 }
 
