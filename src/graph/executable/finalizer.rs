@@ -6,6 +6,7 @@
 //! ```
 
 use super::awaited::of_another_graph;
+use super::flows;
 use super::handle::ExecutableGraph;
 use crate::MakeError as _;
 use crate::graph::exec::options::{Options, ReplayStrategy};
@@ -13,7 +14,7 @@ use crate::graph::model::graph::Graph;
 use crate::graph::model::node::Node;
 use crate::graph::plan::memory::Memory;
 use crate::handles::Handles;
-use crate::{Result, trace};
+use crate::{Error, Result, trace};
 
 /// Properties of an executable graph to be made (sections 7.5.3 and 7.5.4); from
 /// [`Graph::finalizer`].
@@ -102,8 +103,14 @@ impl Finalizer<'_> {
             let ends: Vec<u32> = self.ends.iter().map(|node| node.id().number()).collect();
             let frozen = inner.freeze()?;
             let graph = frozen.graph;
-            ExecutableGraph::new(frozen, self.options, Memory::default(), &ends)
-                .map_err(|error| error.at(format!("graph {graph}")))
+            let finalize = || {
+                let executable = ExecutableGraph::new(frozen, self.options, Memory::default(), &ends)?;
+                if self.options.wait_for_interpreter {
+                    flows::plan(&executable)?;
+                }
+                Ok(executable)
+            };
+            finalize().map_err(|error: Error| error.at(format!("graph {graph}")))
         })
     }
 }

@@ -29,12 +29,14 @@ pub(super) fn short(graph: &ExecutableGraph, index: usize) -> Result<Option<Arc<
     Ok(current(graph, index)?.filter(|flow| flow.is_short() && !is_measured))
 }
 
-/// Looks whether the interpreter runs a partition that is a loop or a condition.
-pub(super) fn plan(graph: &ExecutableGraph, index: usize) -> Result<()> {
-    match graph.bodies().get(index).is_some_and(|bodies| !bodies.is_empty()) {
-        true => current(graph, index).map(drop),
-        false => Ok(()),
-    }
+/// Looks whether the interpreter runs the loops and conditions of a graph, those in bodies included.
+pub(super) fn plan(graph: &ExecutableGraph) -> Result<()> {
+    graph.bodies().iter().enumerate().filter(|(_, bodies)| !bodies.is_empty()).try_for_each(
+        |(index, bodies)| {
+            bodies.iter().try_for_each(plan)?;
+            current(graph, index).map(drop)
+        },
+    )
 }
 
 /// How often its commands, and those of its bodies, were changed.

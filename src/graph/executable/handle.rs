@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::awaited::Awaited;
-use super::flows;
 use super::layout::Layout;
 use super::memory;
 use super::names::Names;
@@ -118,7 +117,7 @@ impl ExecutableGraph {
         let commands = Commands::new(commands, memory)
             .map_err(|(node, error)| error.at(format!("node {}", layout.flat.origin(node))))?;
         let prepared = Prepared::new(&layout, commands, plan, frozen, requirements(&bodies))?;
-        let graph = Self(Arc::new(Inner {
+        Ok(Self(Arc::new(Inner {
             id: NEXT.fetch_add(1, Ordering::Relaxed),
             layout,
             bodies,
@@ -128,11 +127,7 @@ impl ExecutableGraph {
             turn: Mutex::new(None),
             awaited: Awaited::default(),
             prepared: Mutex::new(prepared),
-        }));
-        if options.wait_for_interpreter {
-            (0..graph.layout().partitions.len()).try_for_each(|index| flows::plan(&graph, index))?;
-        }
-        Ok(graph)
+        })))
     }
 
     /// The executable graph that a command runs; the layer of commands does not know its type.

@@ -77,7 +77,7 @@ impl<'m> Declarations<'m> {
         self.version = version;
     }
 
-    /// An id that nothing uses yet. Running out of ids makes [`finish`](Self::finish) fail.
+    /// An id that nothing uses yet. Running out of ids makes [`Editor::finish`](super::Editor::finish) fail.
     pub fn fresh_id(&mut self) -> u32 {
         let id = self.bound;
         if id >= MAX_ID_BOUND {
@@ -235,7 +235,7 @@ impl<'m> Declarations<'m> {
         self.intern(Op::ConstantNull, &[ty])
     }
 
-    /// Lets [`finish`](Self::finish) put types, constants and variables in order: each behind what
+    /// Lets [`Editor::finish`](super::Editor::finish) put types, constants and variables in order: each behind what
     /// it uses.
     pub fn sort_types(&mut self) {
         self.unsorted = true;

@@ -302,8 +302,8 @@ impl<'m> Editor<'m> {
     }
 }
 
-/// An instruction of a function and those that follow it, up to the one at word `end` or the end of the function, as if they were one: to
-/// copy them at once. It is a label if one of them is.
+/// An instruction of a function and those that follow it, as if they were one, to copy them at once. They end before word `end`, and before
+/// the end of the function. It is a label if one of them is.
 fn run<'m>(
     module: &'m Module,
     first: Instruction<'m>,
