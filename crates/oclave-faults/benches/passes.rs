@@ -6,23 +6,19 @@
 //! the time of one check of the module. Words as arguments choose rows: `pocl6/uneven`. Comments tell how many times longer the larger module takes.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a benchmark fails by panicking")]
 
+#[path = "../tests/support/targets.rs"]
+mod targets;
+
 use std::collections::{BTreeMap, HashMap};
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use oclave_faults::{Driver, Family, FaultSet, Version};
 use oclave_image::passes::legalize_watched;
-use oclave_image::{Aspects, DeviceImage, DeviceTarget};
+use oclave_image::{DeviceImage, DeviceTarget};
 use oclave_spirv::{Definitions, Editor, Module, Op, Section, check, string_words};
 
 const SIZES: [usize; 2] = [10_000, 100_000];
 const KERNELS: [&str; 4] = ["in_groups.O2", "ways.O2", "neighbours.O2", "uneven.O2"];
-const DRIVERS: [(&str, Family, Version); 4] = [
-    ("intel", Family::IntelCpu, Version(2026, 22)),
-    ("pocl6", Family::Pocl, Version(6, 0)),
-    ("pocl7", Family::Pocl, Version(7, 1)),
-    ("rusticl", Family::Rusticl, Version(26, 1)),
-];
 
 fn main() {
     let wanted: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
@@ -32,19 +28,11 @@ fn main() {
         let small = Module::from_bytes(&std::fs::read(path).unwrap()).unwrap();
         let modules = SIZES.map(|size| grown(&small, size));
         let checks = modules.each_ref().map(|module| time(|| check::check(module).unwrap()));
-        for (driver, family, version) in DRIVERS {
+        for (driver, target) in targets::targets() {
             let is_wanted = |word: &String| format!("{driver}/{kernel}").contains(word);
             if !wanted.is_empty() && !wanted.iter().any(is_wanted) {
                 continue;
             }
-            let faults = FaultSet::of(&Driver { family, version, is_cpu: true });
-            let target = DeviceTarget {
-                faults,
-                aspects: Aspects::all(),
-                spirv_version: oclave_spirv::Version::V1_4,
-                vector_argument_bytes: 64,
-                ..DeviceTarget::default()
-            };
             let times = modules.each_ref().map(|module| by_pass(module, &target));
             for (size, (times, check)) in SIZES.iter().zip(times.iter().zip(checks)) {
                 for (pass, time) in times {

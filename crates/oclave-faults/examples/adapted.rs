@@ -1,11 +1,15 @@
 //! Digests of adapted modules, for changes of passes that must not change their results:
 //! `cargo run -p oclave-faults --example adapted -- FOLDER… > before`.
 //!
-//! A row is `file,driver,pass,digest`, for each device image (`.oclimg`) and module (`.spv`) below the folders, for each pass that changes it,
-//! and for the whole adaptation. New ids may have other numbers, and types and decorations another order: digests do not tell these apart.
+//! A row is `file,driver,pass,digest`. There is one for each pass that changes a module, and one for the adapted module (`all`). Modules are those
+//! of all device images (`.oclimg`) and SPIR-V files (`.spv`) below the folders. New ids may have other numbers, and types and decorations another
+//! order: digests do not tell these apart.
 //!
 //! `adapted --needed FOLDER…` writes rows `file,driver,fault` instead: the module has another digest without the work-around of this fault alone.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a tool fails by panicking")]
+
+#[path = "../tests/support/targets.rs"]
+mod targets;
 
 use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
@@ -14,17 +18,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use oclave_faults::passes::Change;
-use oclave_faults::{Driver, Family, FaultSet, Version};
 use oclave_image::passes::legalize_watched;
-use oclave_image::{Aspects, DeviceImage, DeviceTarget};
+use oclave_image::{DeviceImage, DeviceTarget};
 use oclave_spirv::{Definitions, Module, Op, Role, Section};
-
-const DRIVERS: [(&str, Family, Version); 4] = [
-    ("intel", Family::IntelCpu, Version(2026, 22)),
-    ("pocl6", Family::Pocl, Version(6, 0)),
-    ("pocl7", Family::Pocl, Version(7, 1)),
-    ("rusticl", Family::Rusticl, Version(26, 1)),
-];
 
 fn main() {
     let mut arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -47,45 +43,37 @@ fn main() {
             let Ok(image) = DeviceImage::from_bytes(&bytes) else { continue };
             image
         };
-        for (driver, family, version) in DRIVERS {
-            let faults = FaultSet::of(&Driver { family, version, is_cpu: true });
-            let rows = if asks_for_needed { needed(&image, faults) } else { passes(&image, faults) };
+        for (driver, target) in targets::targets() {
+            let rows = if asks_for_needed { needed(&image, &target) } else { passes(&image, &target) };
             rows.iter().for_each(|row| writeln!(out, "{},{driver},{row}", file.display()).unwrap());
         }
     }
 }
 
 /// A digest after each pass, and of the adapted module.
-fn passes(image: &DeviceImage, faults: FaultSet) -> Vec<String> {
+fn passes(image: &DeviceImage, target: &DeviceTarget) -> Vec<String> {
     let mut rows = Vec::new();
-    let all = adapt(image, faults, &mut |pass, digest| rows.push(format!("{pass},{digest}")));
+    let all = adapt(image, target, &mut |pass, digest| rows.push(format!("{pass},{digest}")));
     rows.push(format!("all,{all}"));
     rows
 }
 
 /// The faults whose work-arounds change the adapted module.
-fn needed(image: &DeviceImage, faults: FaultSet) -> Vec<String> {
-    let all = adapt(image, faults, &mut |_, _| ());
+fn needed(image: &DeviceImage, target: &DeviceTarget) -> Vec<String> {
+    let all = adapt(image, target, &mut |_, _| ());
     let without = |fault| {
-        let mut others = faults;
-        others.remove(fault);
-        adapt(image, others, &mut |_, _| ())
+        let mut other = target.clone();
+        other.faults.remove(fault);
+        adapt(image, &other, &mut |_, _| ())
     };
-    faults.iter().filter(|fault| without(*fault) != all).map(|fault| fault.to_string()).collect()
+    target.faults.iter().filter(|fault| without(*fault) != all).map(|fault| fault.to_string()).collect()
 }
 
-/// The digest of a module that is adapted for these faults, or the error. `watch` gets each pass that changes it, and the digest then.
-fn adapt(image: &DeviceImage, faults: FaultSet, watch: &mut dyn FnMut(&str, String)) -> String {
-    let target = DeviceTarget {
-        faults,
-        aspects: Aspects::all(),
-        spirv_version: oclave_spirv::Version::V1_4,
-        vector_argument_bytes: 64,
-        ..DeviceTarget::default()
-    };
+/// The digest of a module that is adapted for a device, or the error. `watch` gets each pass that changes it, and the digest then.
+fn adapt(image: &DeviceImage, target: &DeviceTarget, watch: &mut dyn FnMut(&str, String)) -> String {
     let Ok(before) = Module::from_words(image.spirv.clone()) else { return "no module".to_owned() };
     let digest = |module: &Module| format!("{:016x}", digest(module, before.id_bound()));
-    let legal = legalize_watched(image, &target, Ok, &mut |change: Change<'_>| {
+    let legal = legalize_watched(image, target, Ok, &mut |change: Change<'_>| {
         watch(change.pass, digest(change.after))
     });
     match legal {

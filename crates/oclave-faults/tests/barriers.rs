@@ -14,7 +14,7 @@ use oclave_image::DeviceTarget;
 use oclave_image::passes::interpreter::interpreter_module;
 use oclave_spirv::check;
 use oclave_spirv::{Capability, Decoration, Instruction, Module, Op, Version};
-use support::{assemble, with_string};
+use support::{assemble, of_kernel, with_string};
 
 /// The modules that compilers made for the other tests.
 fn modules() -> Vec<(String, Module)> {
@@ -144,39 +144,38 @@ fn vote_in_loop() -> Module {
     let o = |op, operands: &[u32]| (op, operands.to_vec());
     assemble(
         Version::V1_0,
-        &[
-            o(Op::Capability, &[Capability::Addresses as u32]),
-            o(Op::Capability, &[Capability::Kernel as u32]),
-            o(Op::Capability, &[Capability::Groups as u32]),
-            o(Op::MemoryModel, &[2, 2]),
-            (Op::EntryPoint, with_string(&[6, 20], "k", &[])),
-            o(Op::TypeVoid, &[1]),
-            o(Op::TypeInt, &[2, 32, 0]),
-            o(Op::TypeBool, &[3]),
-            o(Op::Constant, &[2, 4, 2]),
-            o(Op::Constant, &[2, 5, 272]),
-            o(Op::TypePointer, &[6, 5, 2]),
-            o(Op::TypeFunction, &[7, 1, 6, 2]),
-            o(Op::Function, &[1, 20, 0, 7]),
-            o(Op::FunctionParameter, &[6, 21]),
-            o(Op::FunctionParameter, &[2, 22]),
-            o(Op::Label, &[23]),
-            o(Op::Branch, &[24]),
-            o(Op::Label, &[24]),
-            o(Op::ControlBarrier, &[4, 4, 5]),
-            o(Op::Load, &[2, 25, 21]),
-            o(Op::IEqual, &[3, 26, 25, 22]),
-            o(Op::BranchConditional, &[26, 30, 27]),
-            o(Op::Label, &[27]),
-            o(Op::GroupAny, &[3, 28, 4, 26]),
-            o(Op::BranchConditional, &[28, 29, 30]),
-            o(Op::Label, &[29]),
-            o(Op::Store, &[21, 22]),
-            o(Op::Branch, &[24]),
-            o(Op::Label, &[30]),
-            o(Op::Return, &[]),
-            o(Op::FunctionEnd, &[]),
-        ],
+        &of_kernel(
+            &[Capability::Groups],
+            [
+                (Op::EntryPoint, with_string(&[6, 20], "k", &[])),
+                o(Op::TypeVoid, &[1]),
+                o(Op::TypeInt, &[2, 32, 0]),
+                o(Op::TypeBool, &[3]),
+                o(Op::Constant, &[2, 4, 2]),
+                o(Op::Constant, &[2, 5, 272]),
+                o(Op::TypePointer, &[6, 5, 2]),
+                o(Op::TypeFunction, &[7, 1, 6, 2]),
+                o(Op::Function, &[1, 20, 0, 7]),
+                o(Op::FunctionParameter, &[6, 21]),
+                o(Op::FunctionParameter, &[2, 22]),
+                o(Op::Label, &[23]),
+                o(Op::Branch, &[24]),
+                o(Op::Label, &[24]),
+                o(Op::ControlBarrier, &[4, 4, 5]),
+                o(Op::Load, &[2, 25, 21]),
+                o(Op::IEqual, &[3, 26, 25, 22]),
+                o(Op::BranchConditional, &[26, 30, 27]),
+                o(Op::Label, &[27]),
+                o(Op::GroupAny, &[3, 28, 4, 26]),
+                o(Op::BranchConditional, &[28, 29, 30]),
+                o(Op::Label, &[29]),
+                o(Op::Store, &[21, 22]),
+                o(Op::Branch, &[24]),
+                o(Op::Label, &[30]),
+                o(Op::Return, &[]),
+                o(Op::FunctionEnd, &[]),
+            ],
+        ),
     )
 }
 

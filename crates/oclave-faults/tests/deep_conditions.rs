@@ -11,7 +11,7 @@ use oclave_image::{Aspects, DeviceImage, DeviceTarget, ImageError, legalize};
 use oclave_spirv::check;
 use oclave_spirv::{Capability, Definitions, Instruction, Module, Op, Version};
 use proptest::prelude::*;
-use support::{assemble, assert_valid, with_string};
+use support::{assemble, assert_valid, of_kernel, with_string};
 
 const UINT: u32 = 3;
 const BOOL: u32 = 4;
@@ -30,19 +30,18 @@ fn o(op: Op, operands: &[u32]) -> (Op, Vec<u32>) {
 
 /// A module with the function `uint f(uint)` of these blocks, and a kernel that calls it.
 fn module(blocks: Vec<(Op, Vec<u32>)>) -> Module {
-    let mut all = vec![
-        o(Op::Capability, &[Capability::Addresses as u32]),
-        o(Op::Capability, &[Capability::Kernel as u32]),
-        o(Op::Capability, &[Capability::Int64 as u32]),
-        o(Op::MemoryModel, &[2, 2]),
-        (Op::EntryPoint, with_string(&[6, KERNEL], "k", &[])),
-        o(Op::TypeVoid, &[1]),
-        o(Op::TypeInt, &[UINT, 32, 0]),
-        o(Op::TypeBool, &[BOOL]),
-        o(Op::TypeInt, &[LONG, 64, 0]),
-        o(Op::TypeFunction, &[6, UINT, UINT]),
-        o(Op::TypeFunction, &[7, 1, UINT]),
-    ];
+    let mut all = of_kernel(
+        &[Capability::Int64],
+        [
+            (Op::EntryPoint, with_string(&[6, KERNEL], "k", &[])),
+            o(Op::TypeVoid, &[1]),
+            o(Op::TypeInt, &[UINT, 32, 0]),
+            o(Op::TypeBool, &[BOOL]),
+            o(Op::TypeInt, &[LONG, 64, 0]),
+            o(Op::TypeFunction, &[6, UINT, UINT]),
+            o(Op::TypeFunction, &[7, 1, UINT]),
+        ],
+    );
     all.extend((0..NUMBERS).map(|n| o(Op::Constant, &[UINT, CONSTANTS + n, n])));
     all.extend([o(Op::Function, &[UINT, FUNCTION, 0, 6]), o(Op::FunctionParameter, &[UINT, PARAMETER])]);
     all.extend(blocks);

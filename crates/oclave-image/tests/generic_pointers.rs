@@ -8,7 +8,7 @@ mod support;
 use oclave_image::{Aspects, DeviceImage, DeviceTarget, ImageError, legalize};
 use oclave_spirv::check;
 use oclave_spirv::{Capability, Module, Op, Version};
-use support::{assemble, with_string};
+use support::{assemble, of_kernel, with_string};
 
 type Line = (Op, Vec<u32>);
 
@@ -34,29 +34,28 @@ fn module(kernel: &[Line], function: &[Line]) -> Module {
     // A parameter of this type stays what it is, so only the kernel that uses it has it.
     let loads = kernel.iter().any(|(op, _)| *op == Op::Load);
     let third = if loads { 15 } else { 7 };
-    let mut lines = vec![
-        o(Op::Capability, &[Capability::Addresses as u32]),
-        o(Op::Capability, &[Capability::Kernel as u32]),
-        o(Op::Capability, &[Capability::GenericPointer as u32]),
-        o(Op::MemoryModel, &[2, 2]),
-        (Op::EntryPoint, with_string(&[6, 20], "k", &[])),
-        (Op::Name, with_string(&[40], "set", &[])),
-        o(Op::TypeVoid, &[1]),
-        o(Op::TypeInt, &[3, 32, 0]),
-        o(Op::TypePointer, &[7, 5, 3]),
-        o(Op::TypePointer, &[8, 4, 3]),
-        o(Op::TypePointer, &[9, 8, 3]),
-        o(Op::TypePointer, &[15, 5, 9]),
-        o(Op::TypeFunction, &[10, 1, 7, 8, third]),
-        o(Op::TypeFunction, &[11, 1, 9]),
-        o(Op::Constant, &[3, 12, 7]),
-        o(Op::ConstantNull, &[9, 13]),
-        o(Op::Function, &[1, 20, 0, 10]),
-        o(Op::FunctionParameter, &[7, 21]),
-        o(Op::FunctionParameter, &[8, 22]),
-        o(Op::FunctionParameter, &[third, 23]),
-        o(Op::Label, &[24]),
-    ];
+    let mut lines = of_kernel(
+        &[Capability::GenericPointer],
+        [
+            (Op::EntryPoint, with_string(&[6, 20], "k", &[])),
+            (Op::Name, with_string(&[40], "set", &[])),
+            o(Op::TypeVoid, &[1]),
+            o(Op::TypeInt, &[3, 32, 0]),
+            o(Op::TypePointer, &[7, 5, 3]),
+            o(Op::TypePointer, &[8, 4, 3]),
+            o(Op::TypePointer, &[9, 8, 3]),
+            o(Op::TypePointer, &[15, 5, 9]),
+            o(Op::TypeFunction, &[10, 1, 7, 8, third]),
+            o(Op::TypeFunction, &[11, 1, 9]),
+            o(Op::Constant, &[3, 12, 7]),
+            o(Op::ConstantNull, &[9, 13]),
+            o(Op::Function, &[1, 20, 0, 10]),
+            o(Op::FunctionParameter, &[7, 21]),
+            o(Op::FunctionParameter, &[8, 22]),
+            o(Op::FunctionParameter, &[third, 23]),
+            o(Op::Label, &[24]),
+        ],
+    );
     if kernel.iter().any(|(_, operands)| operands.get(1) == Some(&42)) {
         lines.insert(6, (Op::Name, with_string(&[42], "next", &[])));
     }

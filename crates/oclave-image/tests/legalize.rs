@@ -15,7 +15,7 @@ use oclave_spirv::transform::strip;
 use oclave_spirv::transform::version;
 use oclave_spirv::{Capability, Module, Op, Version};
 use support::lowered::{image, missing, rich};
-use support::{assemble, golden, module, with_string};
+use support::{assemble, golden, module, of_kernel, with_string};
 
 /// A 1.4 module with all that lowering changes: interfaces, comparisons and difference of pointers,
 /// wrap decorations, loop controls, memory operands.
@@ -102,33 +102,32 @@ fn selects_of_whole_values_are_lowered() {
     for version in [Version::V1_4, Version::new(1, 1)] {
         let module = assemble(
             version,
-            &[
-                o(Op::Capability, &[Capability::Addresses as u32]),
-                o(Op::Capability, &[Capability::Kernel as u32]),
-                o(Op::Capability, &[Capability::Linkage as u32]),
-                o(Op::MemoryModel, &[2, 2]),
-                (Op::Decorate, with_string(&[20, 41], "f", &[0])),
-                o(Op::TypeFloat, &[1, 32]),
-                o(Op::TypeInt, &[2, 32, 0]),
-                o(Op::TypeBool, &[3]),
-                o(Op::TypeVector, &[4, 1, 3]),
-                o(Op::Constant, &[2, 5, 2]),
-                o(Op::TypeArray, &[6, 2, 5]),
-                o(Op::TypeStruct, &[7, 4, 6, 1]),
-                o(Op::TypeFunction, &[8, 7, 3, 4, 7, 7]),
-                o(Op::Function, &[7, 20, 0, 8]),
-                o(Op::FunctionParameter, &[3, 21]),
-                o(Op::FunctionParameter, &[4, 22]),
-                o(Op::FunctionParameter, &[7, 23]),
-                o(Op::FunctionParameter, &[7, 24]),
-                o(Op::Label, &[25]),
-                o(Op::CompositeExtract, &[4, 26, 23, 0]),
-                o(Op::Select, &[4, 27, 21, 26, 22]),
-                o(Op::CompositeInsert, &[7, 28, 27, 23, 0]),
-                o(Op::Select, &[7, 29, 21, 28, 24]),
-                o(Op::ReturnValue, &[29]),
-                o(Op::FunctionEnd, &[]),
-            ],
+            &of_kernel(
+                &[Capability::Linkage],
+                [
+                    (Op::Decorate, with_string(&[20, 41], "f", &[0])),
+                    o(Op::TypeFloat, &[1, 32]),
+                    o(Op::TypeInt, &[2, 32, 0]),
+                    o(Op::TypeBool, &[3]),
+                    o(Op::TypeVector, &[4, 1, 3]),
+                    o(Op::Constant, &[2, 5, 2]),
+                    o(Op::TypeArray, &[6, 2, 5]),
+                    o(Op::TypeStruct, &[7, 4, 6, 1]),
+                    o(Op::TypeFunction, &[8, 7, 3, 4, 7, 7]),
+                    o(Op::Function, &[7, 20, 0, 8]),
+                    o(Op::FunctionParameter, &[3, 21]),
+                    o(Op::FunctionParameter, &[4, 22]),
+                    o(Op::FunctionParameter, &[7, 23]),
+                    o(Op::FunctionParameter, &[7, 24]),
+                    o(Op::Label, &[25]),
+                    o(Op::CompositeExtract, &[4, 26, 23, 0]),
+                    o(Op::Select, &[4, 27, 21, 26, 22]),
+                    o(Op::CompositeInsert, &[7, 28, 27, 23, 0]),
+                    o(Op::Select, &[7, 29, 21, 28, 24]),
+                    o(Op::ReturnValue, &[29]),
+                    o(Op::FunctionEnd, &[]),
+                ],
+            ),
         );
         let lowered = version::lower(&module, Version::V1_2).unwrap();
         check::check(&lowered).unwrap();
@@ -141,16 +140,7 @@ fn selects_of_whole_values_are_lowered() {
 
 #[test]
 fn what_cannot_be_lowered_is_named() {
-    let o = |op, operands: &[u32]| (op, operands.to_vec());
-    let module = assemble(
-        Version::new(1, 3),
-        &[
-            o(Op::Capability, &[Capability::Addresses as u32]),
-            o(Op::Capability, &[Capability::Kernel as u32]),
-            o(Op::Capability, &[Capability::GroupNonUniform as u32]),
-            o(Op::MemoryModel, &[2, 2]),
-        ],
-    );
+    let module = assemble(Version::new(1, 3), &of_kernel(&[Capability::GroupNonUniform], []));
     let error = version::lower(&module, Version::V1_2).unwrap_err();
     assert!(
         matches!(&error, oclave_spirv::Error::Unsupported(what) if what.contains("GroupNonUniform")),
@@ -281,24 +271,24 @@ fn repeated_decorations_are_written_once() {
     let no_alias = || o(Op::Decorate, &[21, 38, 4]);
     let module = assemble(
         Version::V1_0,
-        &[
-            o(Op::Capability, &[Capability::Addresses as u32]),
-            o(Op::Capability, &[Capability::Kernel as u32]),
-            o(Op::MemoryModel, &[2, 2]),
-            (Op::EntryPoint, with_string(&[6, 20], "k", &[])),
-            no_alias(),
-            o(Op::Decorate, &[21, 38, 5]),
-            no_alias(),
-            o(Op::TypeVoid, &[VOID]),
-            o(Op::TypeInt, &[3, 32, 0]),
-            o(Op::TypePointer, &[8, 5, 3]),
-            o(Op::TypeFunction, &[9, VOID, 8]),
-            o(Op::Function, &[VOID, 20, 0, 9]),
-            o(Op::FunctionParameter, &[8, 21]),
-            o(Op::Label, &[23]),
-            o(Op::Return, &[]),
-            o(Op::FunctionEnd, &[]),
-        ],
+        &of_kernel(
+            &[],
+            [
+                (Op::EntryPoint, with_string(&[6, 20], "k", &[])),
+                no_alias(),
+                o(Op::Decorate, &[21, 38, 5]),
+                no_alias(),
+                o(Op::TypeVoid, &[VOID]),
+                o(Op::TypeInt, &[3, 32, 0]),
+                o(Op::TypePointer, &[8, 5, 3]),
+                o(Op::TypeFunction, &[9, VOID, 8]),
+                o(Op::Function, &[VOID, 20, 0, 9]),
+                o(Op::FunctionParameter, &[8, 21]),
+                o(Op::Label, &[23]),
+                o(Op::Return, &[]),
+                o(Op::FunctionEnd, &[]),
+            ],
+        ),
     );
     assert!(check::check(&module).is_err());
     let words = legalize(&image(&module), &rich()).unwrap();
@@ -322,21 +312,21 @@ fn blocks_stand_behind_what_dominates_them() {
             ],
             vec![o(Op::Label, &[36]), o(Op::Return, &[])],
         ];
-        let mut all = vec![
-            o(Op::Capability, &[Capability::Addresses as u32]),
-            o(Op::Capability, &[Capability::Kernel as u32]),
-            o(Op::MemoryModel, &[2, 2]),
-            (Op::EntryPoint, with_string(&[6, 20], "k", &[])),
-            o(Op::TypeVoid, &[1]),
-            o(Op::TypeInt, &[3, 32, 0]),
-            o(Op::TypeBool, &[5]),
-            o(Op::TypeFunction, &[9, 1]),
-            o(Op::Constant, &[3, 10, 0]),
-            o(Op::Constant, &[3, 11, 1]),
-            o(Op::Function, &[1, 20, 0, 9]),
-            o(Op::Label, &[30]),
-            o(Op::Branch, &[31]),
-        ];
+        let mut all = of_kernel(
+            &[],
+            [
+                (Op::EntryPoint, with_string(&[6, 20], "k", &[])),
+                o(Op::TypeVoid, &[1]),
+                o(Op::TypeInt, &[3, 32, 0]),
+                o(Op::TypeBool, &[5]),
+                o(Op::TypeFunction, &[9, 1]),
+                o(Op::Constant, &[3, 10, 0]),
+                o(Op::Constant, &[3, 11, 1]),
+                o(Op::Function, &[1, 20, 0, 9]),
+                o(Op::Label, &[30]),
+                o(Op::Branch, &[31]),
+            ],
+        );
         all.extend(order.into_iter().flat_map(|at| blocks[at].clone()));
         all.push(o(Op::FunctionEnd, &[]));
         assemble(Version::V1_0, &all)
@@ -354,23 +344,23 @@ fn blocks_stand_behind_what_dominates_them() {
 /// negative of a parameter may stand before its variable: llvm-spirv writes both.
 fn table_and_variable(interface: &[u32], is_variable_first: bool) -> Module {
     let o = |op, operands: &[u32]| (op, operands.to_vec());
-    let mut all = vec![
-        o(Op::Capability, &[Capability::Addresses as u32]),
-        o(Op::Capability, &[Capability::Kernel as u32]),
-        o(Op::MemoryModel, &[2, 2]),
-        (Op::EntryPoint, with_string(&[6, 20], "k", interface)),
-        o(Op::TypeVoid, &[1]),
-        o(Op::TypeInt, &[3, 32, 0]),
-        o(Op::TypePointer, &[7, 7, 3]),
-        o(Op::TypePointer, &[8, 0, 3]),
-        o(Op::TypeFunction, &[9, 1, 3]),
-        o(Op::Constant, &[3, 10, 0]),
-        o(Op::Constant, &[3, 12, 7]),
-        o(Op::Variable, &[8, 11, 0, 12]),
-        o(Op::Function, &[1, 20, 0, 9]),
-        o(Op::FunctionParameter, &[3, 21]),
-        o(Op::Label, &[30]),
-    ];
+    let mut all = of_kernel(
+        &[],
+        [
+            (Op::EntryPoint, with_string(&[6, 20], "k", interface)),
+            o(Op::TypeVoid, &[1]),
+            o(Op::TypeInt, &[3, 32, 0]),
+            o(Op::TypePointer, &[7, 7, 3]),
+            o(Op::TypePointer, &[8, 0, 3]),
+            o(Op::TypeFunction, &[9, 1, 3]),
+            o(Op::Constant, &[3, 10, 0]),
+            o(Op::Constant, &[3, 12, 7]),
+            o(Op::Variable, &[8, 11, 0, 12]),
+            o(Op::Function, &[1, 20, 0, 9]),
+            o(Op::FunctionParameter, &[3, 21]),
+            o(Op::Label, &[30]),
+        ],
+    );
     let mut start = [o(Op::ISub, &[3, 31, 10, 21]), o(Op::Variable, &[7, 32, 7])];
     start.rotate_left(usize::from(is_variable_first));
     all.extend(start);
@@ -412,24 +402,22 @@ fn one_type_of_samplers_is_left() {
     let o = |op, operands: &[u32]| (op, operands.to_vec());
     let module = assemble(
         Version::V1_0,
-        &[
-            o(Op::Capability, &[Capability::Addresses as u32]),
-            o(Op::Capability, &[Capability::Kernel as u32]),
-            o(Op::Capability, &[Capability::ImageBasic as u32]),
-            o(Op::Capability, &[Capability::LiteralSampler as u32]),
-            o(Op::MemoryModel, &[2, 2]),
-            (Op::EntryPoint, with_string(&[6, 20], "k", &[])),
-            o(Op::TypeVoid, &[1]),
-            o(Op::TypeSampler, &[2]),
-            o(Op::ConstantSampler, &[2, 3, 2, 0, 0]),
-            o(Op::TypeSampler, &[4]),
-            o(Op::TypeFunction, &[5, 1, 4]),
-            o(Op::Function, &[1, 20, 0, 5]),
-            o(Op::FunctionParameter, &[4, 21]),
-            o(Op::Label, &[22]),
-            o(Op::Return, &[]),
-            o(Op::FunctionEnd, &[]),
-        ],
+        &of_kernel(
+            &[Capability::ImageBasic, Capability::LiteralSampler],
+            [
+                (Op::EntryPoint, with_string(&[6, 20], "k", &[])),
+                o(Op::TypeVoid, &[1]),
+                o(Op::TypeSampler, &[2]),
+                o(Op::ConstantSampler, &[2, 3, 2, 0, 0]),
+                o(Op::TypeSampler, &[4]),
+                o(Op::TypeFunction, &[5, 1, 4]),
+                o(Op::Function, &[1, 20, 0, 5]),
+                o(Op::FunctionParameter, &[4, 21]),
+                o(Op::Label, &[22]),
+                o(Op::Return, &[]),
+                o(Op::FunctionEnd, &[]),
+            ],
+        ),
     );
     let legal = Module::from_words(legalize(&image(&module), &rich()).unwrap()).unwrap();
     support::assert_valid("one type of samplers", &legal);
@@ -446,30 +434,27 @@ fn specializable() -> Module {
     let spec_id = |id, spec_id| o(Op::Decorate, &[id, 1, spec_id]);
     assemble(
         Version::V1_2,
-        &[
-            o(Op::Capability, &[Capability::Addresses as u32]),
-            o(Op::Capability, &[Capability::Kernel as u32]),
-            o(Op::Capability, &[Capability::Linkage as u32]),
-            o(Op::Capability, &[Capability::Int8 as u32]),
-            o(Op::Capability, &[Capability::Int64 as u32]),
-            o(Op::MemoryModel, &[2, 2]),
-            spec_id(11, 1),
-            spec_id(12, 2),
-            spec_id(13, 3),
-            spec_id(14, 4),
-            spec_id(15, 5),
-            o(Op::TypeInt, &[1, 32, 0]),
-            o(Op::TypeInt, &[2, 64, 0]),
-            o(Op::TypeInt, &[3, 8, 0]),
-            o(Op::TypeFloat, &[4, 32]),
-            o(Op::TypeBool, &[5]),
-            o(Op::SpecConstant, &[1, 11, 7]),
-            o(Op::SpecConstant, &[2, 12, 7, 0]),
-            o(Op::SpecConstant, &[3, 13, 7]),
-            o(Op::SpecConstant, &[4, 14, 0]),
-            o(Op::SpecConstantTrue, &[5, 15]),
-            o(Op::SpecConstantOp, &[1, 16, Op::IAdd as u32, 11, 11]),
-        ],
+        &of_kernel(
+            &[Capability::Linkage, Capability::Int8, Capability::Int64],
+            [
+                spec_id(11, 1),
+                spec_id(12, 2),
+                spec_id(13, 3),
+                spec_id(14, 4),
+                spec_id(15, 5),
+                o(Op::TypeInt, &[1, 32, 0]),
+                o(Op::TypeInt, &[2, 64, 0]),
+                o(Op::TypeInt, &[3, 8, 0]),
+                o(Op::TypeFloat, &[4, 32]),
+                o(Op::TypeBool, &[5]),
+                o(Op::SpecConstant, &[1, 11, 7]),
+                o(Op::SpecConstant, &[2, 12, 7, 0]),
+                o(Op::SpecConstant, &[3, 13, 7]),
+                o(Op::SpecConstant, &[4, 14, 0]),
+                o(Op::SpecConstantTrue, &[5, 15]),
+                o(Op::SpecConstantOp, &[1, 16, Op::IAdd as u32, 11, 11]),
+            ],
+        ),
     )
 }
 
@@ -520,23 +505,22 @@ fn kernels_that_follow_pointers_are_found() {
         [&start, body, &[o(Op::Return, &[]), o(Op::FunctionEnd, &[])]].concat()
     };
     let module = [
-        vec![
-            o(Op::Capability, &[Capability::Addresses as u32]),
-            o(Op::Capability, &[Capability::Kernel as u32]),
-            o(Op::Capability, &[Capability::Int64 as u32]),
-            o(Op::MemoryModel, &[2, 2]),
-            entry(20, "loads"),
-            entry(30, "spills"),
-            entry(40, "calls"),
-            o(Op::TypeVoid, &[1]),
-            o(Op::TypeInt, &[2, 32, 0]),
-            o(Op::TypeInt, &[3, 64, 0]),
-            // global uint *, global uint * global *, and that in a private variable.
-            o(Op::TypePointer, &[5, 5, 2]),
-            o(Op::TypePointer, &[6, 5, 5]),
-            o(Op::TypePointer, &[7, 7, 6]),
-            o(Op::TypeFunction, &[8, 1, 6, 3]),
-        ],
+        of_kernel(
+            &[Capability::Int64],
+            [
+                entry(20, "loads"),
+                entry(30, "spills"),
+                entry(40, "calls"),
+                o(Op::TypeVoid, &[1]),
+                o(Op::TypeInt, &[2, 32, 0]),
+                o(Op::TypeInt, &[3, 64, 0]),
+                // global uint *, global uint * global *, and that in a private variable.
+                o(Op::TypePointer, &[5, 5, 2]),
+                o(Op::TypePointer, &[6, 5, 5]),
+                o(Op::TypePointer, &[7, 7, 6]),
+                o(Op::TypeFunction, &[8, 1, 6, 3]),
+            ],
+        ),
         function(50, &[o(Op::ConvertUToPtr, &[5, 54, 52])]),
         function(20, &[o(Op::Load, &[5, 24, 21, 2, 8])]),
         function(

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use oclave_spirv::check;
 use oclave_spirv::transform::inline_calls::inline_calls;
 use oclave_spirv::{Capability, Module, Op, Version};
-use support::{assemble, assert_valid, corpus, is_valid, with_string};
+use support::{assemble, assert_valid, corpus, is_valid, of_kernel, with_string};
 
 const VOID: u32 = 1;
 const UINT: u32 = 2;
@@ -34,14 +34,7 @@ fn module(kernels: &[(&str, u32)], functions: &[Instructions]) -> Module {
 
 /// The same with more types.
 fn module_with(kernels: &[(&str, u32)], types: &[(Op, Vec<u32>)], functions: &[Instructions]) -> Module {
-    let mut all = vec![
-        o(Op::Capability, &[Capability::Addresses as u32]),
-        o(Op::Capability, &[Capability::Kernel as u32]),
-        o(Op::Capability, &[Capability::Linkage as u32]),
-        o(Op::Capability, &[Capability::Int8 as u32]),
-        o(Op::Capability, &[Capability::ImageBasic as u32]),
-        o(Op::MemoryModel, &[2, 2]),
-    ];
+    let mut all = of_kernel(&[Capability::Linkage, Capability::Int8, Capability::ImageBasic], []);
     all.extend(kernels.iter().map(|(name, id)| (Op::EntryPoint, with_string(&[6, *id], name, &[]))));
     all.extend([
         o(Op::TypeVoid, &[VOID]),

@@ -6,8 +6,8 @@ mod support;
 use oclave_spirv::check;
 use oclave_spirv::transform::strip;
 use oclave_spirv::transform::unroll::unroll;
-use oclave_spirv::{Capability, LoopControl, Module, Op, StorageClass, Version};
-use support::{assemble, assert_valid, corpus, is_valid, with_string};
+use oclave_spirv::{LoopControl, Module, Op, StorageClass, Version};
+use support::{assemble, assert_valid, corpus, is_valid, of_kernel, with_string};
 
 const VOID: u32 = 1;
 const UINT: u32 = 2;
@@ -54,27 +54,27 @@ const UP: Counted = Counted {
 };
 
 fn module(of: &Counted) -> Module {
-    let mut all = vec![
-        o(Op::Capability, &[Capability::Addresses as u32]),
-        o(Op::Capability, &[Capability::Kernel as u32]),
-        o(Op::MemoryModel, &[2, 2]),
-        (Op::EntryPoint, with_string(&[6, KERNEL], "k", &[])),
-        o(Op::TypeVoid, &[VOID]),
-        o(Op::TypeInt, &[UINT, 32, 0]),
-        o(Op::TypeBool, &[BOOL]),
-        o(Op::TypeFunction, &[FUNCTION, VOID, UINT]),
-        o(Op::Constant, &[UINT, ONE, 1]),
-        o(Op::Constant, &[UINT, ZERO, 0]),
-        o(Op::Constant, &[UINT, NINE, 9]),
-        o(Op::TypePointer, &[POINTER, StorageClass::Function as u32, UINT]),
-        o(Op::Function, &[VOID, KERNEL, 0, FUNCTION]),
-        o(Op::FunctionParameter, &[UINT, END]),
-        o(Op::Label, &[ENTRY]),
-        o(Op::Variable, &[POINTER, WORD, StorageClass::Function as u32]),
-        o(Op::Branch, &[LOOP]),
-        o(Op::Label, &[LOOP]),
-        o(Op::Phi, &[UINT, COUNTER, of.start, ENTRY, NEXT, LOOP]),
-    ];
+    let mut all = of_kernel(
+        &[],
+        [
+            (Op::EntryPoint, with_string(&[6, KERNEL], "k", &[])),
+            o(Op::TypeVoid, &[VOID]),
+            o(Op::TypeInt, &[UINT, 32, 0]),
+            o(Op::TypeBool, &[BOOL]),
+            o(Op::TypeFunction, &[FUNCTION, VOID, UINT]),
+            o(Op::Constant, &[UINT, ONE, 1]),
+            o(Op::Constant, &[UINT, ZERO, 0]),
+            o(Op::Constant, &[UINT, NINE, 9]),
+            o(Op::TypePointer, &[POINTER, StorageClass::Function as u32, UINT]),
+            o(Op::Function, &[VOID, KERNEL, 0, FUNCTION]),
+            o(Op::FunctionParameter, &[UINT, END]),
+            o(Op::Label, &[ENTRY]),
+            o(Op::Variable, &[POINTER, WORD, StorageClass::Function as u32]),
+            o(Op::Branch, &[LOOP]),
+            o(Op::Label, &[LOOP]),
+            o(Op::Phi, &[UINT, COUNTER, of.start, ENTRY, NEXT, LOOP]),
+        ],
+    );
     all.extend(of.more.iter().cloned());
     all.extend([
         o(of.step, &[UINT, NEXT, COUNTER, of.by]),

@@ -1,5 +1,4 @@
-//! Additions, strings, types and headers: what is added lands in order, what exists is found, layouts are those of
-//! OpenCL C.
+//! Additions to modules, literal strings, layouts of types, and headers.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod support;

@@ -16,6 +16,7 @@ use crate::{Error, ErrorKind, Event, MakeError as _, Queue, Result};
 pub(super) struct Awaited(Mutex<Vec<(u32, Arc<Promise>)>>);
 
 /// The promises that a submission must fulfil, by partition.
+#[derive(Default)]
 #[must_use]
 pub(super) struct NodePromises(Vec<(u32, Arc<Promise>)>);
 
@@ -43,7 +44,7 @@ impl Awaited {
     ) -> Result<NodePromises> {
         let mut awaited = self.0.lock();
         if awaited.is_empty() {
-            return Ok(NodePromises(Vec::new()));
+            return Ok(NodePromises::default());
         }
         let mut promises = queue.order().in_the_way();
         promises.extend(before);

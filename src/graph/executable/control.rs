@@ -79,7 +79,7 @@ pub(super) enum PartOf {
 }
 
 impl PartOf {
-    /// The kind of a partition that does not run on the device.
+    /// That of a partition of a graph; `None` for one that runs on the device.
     pub(super) fn of(graph: &ExecutableGraph, index: usize) -> Option<Self> {
         let layout = graph.layout();
         let partition = layout.partitions.get(index).filter(|partition| partition.host)?;

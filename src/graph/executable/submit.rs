@@ -11,7 +11,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use super::awaited::of_another_graph;
+use super::awaited::{NodePromises, of_another_graph};
 use super::bound::{BoundGraph, OutsideSource};
 use super::control::{ControlRun, PartOf};
 use super::handle::ExecutableGraph;
@@ -117,7 +117,10 @@ impl ExecutableGraph {
         let mut turn = self.turn();
         let before = after.clone().filter_map(Event::promise);
         let before = before.chain(behind.iter().filter_map(|event| event.promise()));
-        let promises = self.inner().awaited.take(queue, before).map_err(|error| self.at(error))?;
+        let promises = match layout.ends.is_empty() {
+            true => NodePromises::default(),
+            false => self.inner().awaited.take(queue, before).map_err(|error| self.at(error))?,
+        };
         let (mut events, mut submitted) = (Vec::new(), None);
         let outcome = match self.layout().partitions.as_slice() {
             [] => submit_prepared(queue, PreparedCommand::Empty, after, behind),

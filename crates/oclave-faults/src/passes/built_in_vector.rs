@@ -1,8 +1,6 @@
 //! Built-in variables with one number for each dimension, such as the id of the group.
 
-use oclave_spirv::{
-    BuiltIn, Capability, Cursor, Decoration, Editor, Op, Section, StorageClass, Type, TypeTable,
-};
+use oclave_spirv::{BuiltIn, Capability, Cursor, Editor, Op, Type, TypeTable};
 
 /// A built-in variable that holds one number for each dimension.
 pub(crate) struct BuiltInVector {
@@ -31,11 +29,7 @@ impl BuiltInVector {
             }
             let component = edit.int_type(address_bits);
             let vector = edit.vector_type(component, 3);
-            let pointer = edit.pointer_type(StorageClass::Input, vector);
-            let variable = edit.fresh_id();
-            edit.push_in(Section::Types, Op::Variable, &[pointer, variable, StorageClass::Input as u32]);
-            edit.decorate(variable, Decoration::BuiltIn, &[wanted as u32]);
-            edit.decorate(variable, Decoration::Constant, &[]);
+            let variable = edit.built_in_variable(wanted, vector);
             Self { variable, vector, component, width: address_bits }
         });
         edit.add_to_interfaces(vector.variable);

@@ -24,7 +24,7 @@ impl KeptValues {
         }
     }
 
-    /// Loads a value if it is kept, and gives what was loaded.
+    /// Loads a value if it is kept, and gives the id of the loaded one.
     pub(crate) fn load(&self, at: &mut Cursor<'_, '_>, id: u32) -> u32 {
         match self.variables.get(&id) {
             Some((variable, ty)) => at.emit(Op::Load, *ty, &[*variable]),
@@ -32,8 +32,8 @@ impl KeptValues {
         }
     }
 
-    /// Loads some of the values that an instruction uses, and stores its result if that is kept. `replaced` are other ids of it,
-    /// and those that take their place.
+    /// Loads the values `loaded` before an instruction that uses them. Stores its result if that is kept. `replaced` has more ids that the
+    /// instruction uses, each with the one that takes its place.
     pub(crate) fn change(
         &self,
         edit: &mut Editor<'_>,

@@ -106,8 +106,8 @@ pub(crate) fn change_phi(
     edit.replace(phi, Op::Phi, &words);
 }
 
-/// Makes other values of these. Functions with such values compute something where they begin, by `begin`. `change` gets that, and
-/// writes what the value becomes: of its new name, its type and its name before.
+/// Changes values. In each function that has some, `begin` writes a value at the entry. `change` gets that value, and then the new id of the
+/// unchanged value, its type, and its old id. It writes the changed value, which has the old id.
 pub(crate) fn change_values<'m>(
     edit: &mut Editor<'m>,
     values: &HashSet<u32>,

@@ -16,16 +16,13 @@ use oclave_spirv::analysis::references::References;
 use oclave_spirv::analysis::variable_facts::VariableFacts;
 use oclave_spirv::transform::localize::Localizer;
 use oclave_spirv::{
-    Capability, Decoration, Editor, FunctionControl, Instruction, LinkageType, Module, Op, StorageClass,
-    Type, TypeTable, Version,
+    ALIGNED, Capability, Decoration, Editor, FunctionControl, Instruction, LinkageType, Module, Op,
+    StorageClass, Type, TypeTable, Version,
 };
 
 /// Function controls that functions with variables in global memory lose. They read memory that the optimiser did not know
 /// of. llvm-spirv and the drivers based on it also swap the two. They take readnone for Pure, and readonly for Const.
 const MISLEADING: FunctionControl = FunctionControl::PURE.union(FunctionControl::CONST);
-
-/// `MemoryAccess` bit that says that an alignment follows.
-pub(crate) const ALIGNED: u32 = 2;
 
 /// Rewrites the variables of `globals`, and removes the markers.
 ///

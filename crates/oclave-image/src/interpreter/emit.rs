@@ -1,9 +1,6 @@
 //! Writing the body of a function: instructions, blocks, loops.
 
-use oclave_spirv::{Code, Declarations, Decoration, Definitions, Op, Section, StorageClass};
-
-/// What an `OpLoad` or `OpStore` is told of alignment, before the bytes.
-const ALIGNED: u32 = 2;
+use oclave_spirv::{ALIGNED, Code, Declarations, Decoration, Definitions, Op, StorageClass};
 
 /// A function that is being written. Its types and constants go to the module as they are asked
 /// for.
@@ -288,12 +285,7 @@ impl<'a, 'm> Body<'a, 'm> {
 pub(super) fn builtin_variable(new: &mut Declarations<'_>, builtin: oclave_spirv::BuiltIn) -> u32 {
     let ulong = new.int_type(64);
     let vector = new.vector_type(ulong, 3);
-    let pointer = new.pointer_type(StorageClass::Input, vector);
-    let id = new.fresh_id();
-    new.push_in(Section::Types, Op::Variable, &[pointer, id, StorageClass::Input as u32]);
-    new.decorate(id, Decoration::BuiltIn, &[builtin as u32]);
-    new.decorate(id, Decoration::Constant, &[]);
-    id
+    new.built_in_variable(builtin, vector)
 }
 
 /// The module-scope variables of a module: what entry points of SPIR-V 1.4 name.

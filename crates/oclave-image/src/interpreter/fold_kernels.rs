@@ -7,7 +7,7 @@ use super::emit::{Body, builtin_variable};
 use crate::{Result, Scalar};
 use oclave_spirv::{
     AddressingModel, BuiltIn, Capability, Declarations, Decoration, Definitions, Editor, ExecutionModel,
-    MemoryModel, Module, Op, Section, StorageClass, Version, string_words,
+    MemoryModel, Module, Op, SCOPE_WORKGROUP, Section, StorageClass, Version, string_words,
 };
 
 /// How a reduction or a scan combines elements.
@@ -40,9 +40,7 @@ pub const FOLD_GROUP: usize = 256;
 /// Values that one work-item combines side by side.
 const LANES: usize = 8;
 
-/// The scope of a barrier, and what it orders: memory of the work-group, acquired and released.
-const SCOPE_WORKGROUP: u32 = 2;
-const LOCAL_MEMORY: u32 = 0x100 | 0x8;
+const LOCAL_MEMORY: u64 = 0x100 | 0x8;
 
 /// Of a parameter: memory that is not written through it.
 const NO_WRITE: u32 = 6;
@@ -374,8 +372,7 @@ impl Shared {
 }
 
 fn barrier(body: &mut Body<'_, '_>) {
-    let [scope, semantics] =
-        [SCOPE_WORKGROUP, LOCAL_MEMORY].map(|value| body.new.int_constant(32, value.into()));
+    let [scope, semantics] = [SCOPE_WORKGROUP, LOCAL_MEMORY].map(|value| body.new.int_constant(32, value));
     body.push(Op::ControlBarrier, &[scope, scope, semantics]);
 }
 

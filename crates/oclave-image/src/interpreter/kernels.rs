@@ -21,10 +21,10 @@ use super::layout::{Field, InterpreterUnit, TaskRecord};
 use super::levels::{ARGUMENT_WORDS, ARGUMENTS_AT, COPY_ALIGN};
 use super::modes::FloatModes;
 use oclave_spirv::{
-    BuiltIn, Declarations, ExecutionMode, ExecutionModel, Op, Section, StorageClass, Version, string_words,
+    BuiltIn, Declarations, ExecutionMode, ExecutionModel, Op, SCOPE_WORKGROUP, Section, StorageClass,
+    Version, string_words,
 };
 
-const SCOPE_WORKGROUP: u64 = 2;
 /// Sequentially consistent, for local and global memory: what `barrier(CLK_LOCAL_MEM_FENCE |
 /// CLK_GLOBAL_MEM_FENCE)` is.
 const ALL_MEMORY: u64 = 0x310;

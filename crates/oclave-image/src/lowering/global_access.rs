@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::build::device_globals::{ALIGNED, is_pointer_variable};
+use crate::build::device_globals::is_pointer_variable;
 use crate::{DeviceGlobalInfo, ImageError, Result};
 use oclave_spirv::{
-    Capability, Code, Decoration, Definitions, Editor, ExecutionModel, LinkageType, Module, Op, Section,
-    StorageClass, TypeTable, Version, string_words,
+    ALIGNED, Capability, Code, Decoration, Definitions, Editor, ExecutionModel, LinkageType, Module, Op,
+    Section, StorageClass, TypeTable, Version, string_words,
 };
 
 /// Name of the kernel that [`add_global_access_kernel`] adds.

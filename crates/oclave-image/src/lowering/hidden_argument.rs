@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::build::device_globals::ALIGNED;
 use crate::error::diagnostic;
 use crate::lowering::global_access::exported_variables;
 use crate::{DeviceGlobalInfo, ImageError, InitialAddress, InitialValue, Result};
@@ -12,8 +11,8 @@ use oclave_spirv::analysis::references::References;
 use oclave_spirv::analysis::variable_facts::VariableFacts;
 use oclave_spirv::transform::localize::Localizer;
 use oclave_spirv::{
-    Capability, Cursor, Declarations, Definitions, Editor, Instruction, Module, Op, StorageClass, Type,
-    TypeTable,
+    ALIGNED, Capability, Cursor, Declarations, Definitions, Editor, Instruction, Module, Op, StorageClass,
+    Type, TypeTable,
 };
 
 /// What [`lower_globals_to_hidden_argument`] makes.

@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::reserve::{ALIGNED, add_reserve};
+use super::reserve::add_reserve;
 use super::{MOST_SITES, PRINTS, PrintArgument, PrintBuffer, PrintSite};
 use crate::{DeviceGlobalInfo, DeviceImage, HostAccess, ImageError, Result};
 use oclave_spirv::analysis::references::References;
 use oclave_spirv::{
-    Capability, Cursor, Declarations, Definitions, Editor, Instruction, LinkageType, Module, Op, Section,
-    StorageClass, Type, TypeTable, Version, is_access_chain,
+    ALIGNED, Capability, Cursor, Declarations, Definitions, Editor, Instruction, LinkageType, Module, Op,
+    Section, StorageClass, Type, TypeTable, Version, is_access_chain,
 };
 
 /// `printf` in OpenCL's extended instructions.

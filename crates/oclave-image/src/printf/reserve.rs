@@ -1,12 +1,10 @@
 //! The function that gives records their places.
 
 use super::PrintBuffer;
-use oclave_spirv::{Cursor, FunctionControl, Op, StorageClass};
+use oclave_spirv::{ALIGNED, Cursor, FunctionControl, Op, StorageClass};
 
 /// Volatile and aligned access, followed by the alignment.
 const VOLATILE_ALIGNED: u32 = 3;
-/// Aligned access, followed by the alignment.
-pub(super) const ALIGNED: u32 = 2;
 /// The scope of atomics.
 const DEVICE: u64 = 1;
 

@@ -1,6 +1,6 @@
 //! Loads, stores and copies.
 
-use oclave_spirv::{Instruction, Op, Type};
+use oclave_spirv::{ALIGNED, Instruction, Op, Type, VOLATILE};
 
 use super::{Body, ptx};
 use crate::error::{Step, Stop, need};
@@ -15,9 +15,6 @@ pub(crate) struct Access {
     /// Nothing writes there while the kernel runs.
     pub(crate) read_only: bool,
 }
-
-const VOLATILE: u32 = 1;
-const ALIGNED: u32 = 2;
 
 /// Larger copies are loops.
 const MOST_BYTES: u64 = 1 << 40;

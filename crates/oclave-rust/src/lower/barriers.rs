@@ -16,14 +16,12 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use oclave_spirv::{Capability, Op, StorageClass, TypeId, ValueId, is_group_function};
+use oclave_spirv::{ALIGNED, Capability, Op, StorageClass, TypeId, ValueId, is_group_function};
 
 use super::calls::{SUB_GROUP, WORK_GROUP};
 use super::code::{Block, Inst, edges, effect, ids, rename, targets};
 use super::function::Lower;
 
-/// Memory operands: aligned to a number of bytes.
-const ALIGNED: u32 = 2;
 /// Sequentially consistent, for local and global memory.
 const SEMANTICS: u64 = 0x310;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use oclave_spirv::{Capability, Op, ValueId};
+use oclave_spirv::{ALIGNED, Capability, Op, ValueId};
 
 use super::function::{Lower, Lowering, Refusal};
 use super::types::{Leaf, Scalar, class, leaves, storage_width};
@@ -14,9 +14,6 @@ use crate::spaces::Storage;
 const SMALL_COPY: u64 = 64;
 /// Fills are written as so many stores. Loops over private memory are slow on rusticl.
 const SMALL_FILL: u64 = 64;
-/// The mask of memory operands, followed by the alignment.
-const ALIGNED: u32 = 2;
-
 /// Scopes.
 const DEVICE: u64 = 1;
 const WORK_GROUP: u64 = 2;

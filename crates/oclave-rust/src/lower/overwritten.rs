@@ -6,13 +6,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use oclave_spirv::{Builder, Op};
+use oclave_spirv::{Builder, Op, VOLATILE};
 
 use super::code::{Block, Inst, edges, ids, targets};
 use super::unrolled::only;
-
-/// Memory operand of volatile accesses.
-const VOLATILE: u32 = 1;
 
 /// An index: a value, or nothing, and a constant that is added to it.
 type Index = (Option<u32>, u64);

@@ -9,7 +9,7 @@
 
 use std::collections::BTreeSet;
 
-use oclave_spirv::{BuiltIn, FunctionControl, Op, TypeId, ValueId};
+use oclave_spirv::{ALIGNED, BuiltIn, FunctionControl, Op, TypeId, ValueId};
 
 use super::Output;
 use super::code::{Block, Inst, assemble, effect};
@@ -30,8 +30,6 @@ pub(crate) const WORDS: u64 = 3 + MOST_VALUES as u64;
 pub(crate) const PRIVATE_WORDS: u64 = 2 + MOST_VALUES as u64;
 /// What the parts of a note are multiplied by in its checksum (`oclave_image::PANIC_FACTOR`).
 pub(crate) const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
-/// The mask of memory operands, followed by the alignment.
-const ALIGNED: u32 = 2;
 /// Bits of the code below the number of the place.
 pub(crate) const WORK_ITEM_BITS: u32 = 40;
 /// Places that a code can number.

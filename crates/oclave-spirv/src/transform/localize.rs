@@ -47,8 +47,8 @@ impl<'a, 'm> Localizer<'a, 'm> {
         }
     }
 
-    /// Gives each function its own values. `load` writes the value that stands for a variable at the start of a function; it gets the
-    /// function and the variable.
+    /// Gives each function its own values. `load` gets a function and a variable. At the start of the function, it writes the value that
+    /// the function uses for the variable.
     ///
     /// # Errors
     /// As [`values`](Self::values).
@@ -68,8 +68,8 @@ impl<'a, 'm> Localizer<'a, 'm> {
         Ok(())
     }
 
-    /// Writes the values that a function needs at its start, and says what they take the place of there. `load` writes the value that
-    /// stands for a variable.
+    /// Writes the values of one function at its start. Returns the id of each, by the variable or constant that it replaces. `load` writes the
+    /// value for a variable.
     ///
     /// # Errors
     /// [`Error::Unsupported`] for constants that no instruction computes, and where such an address initializes a local variable.

@@ -32,8 +32,8 @@ pub fn is_kernel_language(language: u32) -> bool {
 
 /// Drops annotations, and all hints of capabilities of which `takes` says no.
 ///
-/// It always drops `UserSemantic` decorations and unused module-scope variables of storage class
-/// Function. `llvm-spirv` leaves the strings of annotations in such variables, and drivers crash on
+/// It always drops `UserSemantic` decorations. It drops unused module-scope variables of storage class
+/// Function, too. `llvm-spirv` leaves the strings of annotations in such variables, and drivers crash on
 /// them. It also drops `OpSource` of languages that drivers do not know, attributes of pointers on
 /// images and the like, and repeated decorations, which drivers refuse. Variables and merge
 /// instructions end up where SPIR-V wants them in blocks, sections in order, types and constants behind those that they use.

@@ -1,10 +1,8 @@
-//! What a changed module has outside of functions: types, constants, decorations, names, imports.
-//! And new ids, instructions that are appended as they are, and the end of every change, where the sections become a
-//! module.
+//! The sections of a changed module: new ids, types, constants, decorations, names, imports, and instructions that are appended.
 
 use std::collections::{HashMap, HashSet};
 
-use ::spirv::{Capability, Decoration, FunctionControl, LinkageType, Op, StorageClass};
+use ::spirv::{BuiltIn, Capability, Decoration, FunctionControl, LinkageType, Op, StorageClass};
 
 use super::code::{Code, string_words};
 use super::definitions::Definitions;
@@ -31,8 +29,6 @@ pub struct Declarations<'m> {
     /// Types and constants of the old module that new ones refer to.
     wanted: Vec<u32>,
     pub(super) unsorted: bool,
-    /// All capabilities and extensions of the old module stay.
-    keeps_requirements: bool,
     error: Option<Error>,
     /// The section of the last appended instruction outside of functions.
     last: Section,
@@ -43,11 +39,6 @@ pub struct Declarations<'m> {
 }
 
 impl<'m> Declarations<'m> {
-    /// For changes that keep the capabilities and the extensions of the old module.
-    pub(super) fn of_editor(definitions: &'m Definitions<'m>) -> Self {
-        Self { keeps_requirements: true, ..Self::new(definitions) }
-    }
-
     pub(super) fn new(definitions: &'m Definitions<'m>) -> Self {
         let module = definitions.module();
         Self {
@@ -59,7 +50,6 @@ impl<'m> Declarations<'m> {
             interned: None,
             wanted: Vec::new(),
             unsorted: false,
-            keeps_requirements: false,
             error: None,
             last: Section::Capabilities,
             lines: Code::new(),
@@ -129,12 +119,12 @@ impl<'m> Declarations<'m> {
         id
     }
 
-    /// Adds a capability unless the new module has it.
+    /// Adds a capability unless the module has it.
     pub fn capability(&mut self, capability: Capability) {
         self.push_once(Section::Capabilities, Op::Capability, &[capability as u32]);
     }
 
-    /// Adds an extension unless the new module has it.
+    /// Adds an extension unless the module has it.
     pub fn extension(&mut self, name: &str) {
         self.push_once(Section::Extensions, Op::Extension, &string_words(name));
     }
@@ -157,6 +147,16 @@ impl<'m> Declarations<'m> {
         let mut literals = string_words(name);
         literals.push(linkage as u32);
         self.decorate(id, Decoration::LinkageAttributes, &literals);
+    }
+
+    /// A new variable of a built-in value of a type.
+    pub fn built_in_variable(&mut self, what: BuiltIn, ty: u32) -> u32 {
+        let pointer = self.pointer_type(StorageClass::Input, ty);
+        let variable = self.fresh_id();
+        self.push_in(Section::Types, Op::Variable, &[pointer, variable, StorageClass::Input as u32]);
+        self.decorate(variable, Decoration::BuiltIn, &[what as u32]);
+        self.decorate(variable, Decoration::Constant, &[]);
+        variable
     }
 
     /// The id of a type or constant with these operands, without the result id.
@@ -321,13 +321,8 @@ impl<'m> Declarations<'m> {
 
     fn push_once(&mut self, section: Section, op: Op, operands: &[u32]) {
         let is_it = |i: &Instruction<'_>| i.is(op) && i.words.get(1..) == Some(operands);
-        let is_old = self.keeps_requirements
-            && self
-                .definitions
-                .module()
-                .instructions()
-                .take_while(|i| !i.is(Op::MemoryModel))
-                .any(|i| is_it(&i));
+        let mut old = self.definitions.module().instructions().take_while(|i| !i.is(Op::MemoryModel));
+        let is_old = old.any(|i| is_it(&i));
         if !is_old && !super::module::instructions_of(self.section(section).words()).any(|i| is_it(&i)) {
             self.push_in(section, op, operands);
         }

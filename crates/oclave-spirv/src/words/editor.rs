@@ -92,7 +92,7 @@ impl<'m> Editor<'m> {
     /// For the module that `definitions` belong to.
     pub fn new(definitions: &'m Definitions<'m>) -> Self {
         Self {
-            declarations: Declarations::of_editor(definitions),
+            declarations: Declarations::new(definitions),
             edits: BTreeMap::new(),
             replaced: HashMap::new(),
             predecessors: HashMap::new(),

@@ -46,9 +46,9 @@ pub use id_map::IdMap;
 pub use instruction::Instruction;
 pub use module::{Instructions, Module, Version};
 pub use opcodes::{
-    SCOPE_WORKGROUP, is_access_chain, is_atomic, is_block_end, is_calculation, is_conversion, is_decoration,
-    is_group, is_group_function, is_group_reduction, is_integer_comparison, is_pure, is_sub_group_builtin,
-    is_sub_group_op, is_terminator, is_within,
+    ALIGNED, SCOPE_WORKGROUP, VOLATILE, is_access_chain, is_atomic, is_block_end, is_calculation,
+    is_conversion, is_decoration, is_group, is_group_function, is_group_reduction, is_integer_comparison,
+    is_pure, is_sub_group_builtin, is_sub_group_op, is_terminator, is_within,
 };
 pub use section::Section;
 pub use section::{is_constant, is_type};

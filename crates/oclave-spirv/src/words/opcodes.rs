@@ -1,6 +1,6 @@
 //! Groups of opcodes that several passes ask for.
 
-use ::spirv::{BuiltIn, Op};
+use ::spirv::{BuiltIn, MemoryAccess, Op};
 
 /// Whether a block of a function must end with an opcode of this kind.
 pub fn is_terminator(op: Op) -> bool {
@@ -88,6 +88,12 @@ pub fn is_atomic(op: Op) -> bool {
                 | Op::AtomicFMaxEXT
         )
 }
+
+/// The bit of memory operands for a volatile access.
+pub const VOLATILE: u32 = MemoryAccess::VOLATILE.bits();
+
+/// The bit of memory operands that says that an alignment in bytes follows.
+pub const ALIGNED: u32 = MemoryAccess::ALIGNED.bits();
 
 /// The scope of a work-group, as a literal of scope operands.
 pub const SCOPE_WORKGROUP: u64 = 2;

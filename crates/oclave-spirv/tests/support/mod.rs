@@ -4,7 +4,7 @@
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-use oclave_spirv::{Code, Module, Op, Version, string_words};
+use oclave_spirv::{Capability, Code, Module, Op, Version, string_words};
 
 /// Every module of the corpus, by file name.
 pub(crate) fn corpus() -> Vec<(String, Vec<u8>)> {
@@ -114,6 +114,16 @@ pub(crate) fn assemble(version: Version, instructions: &[(Op, Vec<u32>)]) -> Mod
     let mut words = vec![0x0723_0203, version.word(), 0, 1000, 0];
     words.extend_from_slice(code.words());
     Module::from_words(words).unwrap()
+}
+
+/// The instructions of a module of kernels with 64-bit addresses: their capabilities with some more, the memory model, and `rest`.
+pub(crate) fn of_kernel(
+    capabilities: &[Capability],
+    rest: impl IntoIterator<Item = (Op, Vec<u32>)>,
+) -> Vec<(Op, Vec<u32>)> {
+    let all = [Capability::Addresses, Capability::Kernel].iter().chain(capabilities);
+    let head = all.map(|capability| (Op::Capability, vec![*capability as u32]));
+    head.chain([(Op::MemoryModel, vec![2, 2])]).chain(rest).collect()
 }
 
 /// `operands` with a string behind them.

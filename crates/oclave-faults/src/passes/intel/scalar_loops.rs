@@ -30,7 +30,7 @@ use crate::table::{INTEL, fault};
 use oclave_spirv::analysis::control_flow::{Flow, Loop};
 use oclave_spirv::analysis::references::kernel_entry;
 use oclave_spirv::analysis::work_items::WorkItems;
-use oclave_spirv::{Decoration, Definitions, Editor, Instruction, Module, Op, Role, StorageClass};
+use oclave_spirv::{Decoration, Definitions, Editor, Instruction, Module, Op, Role, StorageClass, VOLATILE};
 
 fault! {
     /// **Q26. Intel's CPU runtime 2026.2.** Its vectoriser of loops crashes the process, in
@@ -60,9 +60,6 @@ fault! {
 }
 
 pub(in crate::passes) const PASS: Pass = pass(Fault::Q26, "scalar_loops", |on| keep(on.module));
-
-/// Operand of memory accesses (`MemoryAccess::VOLATILE`).
-const VOLATILE: u32 = 1;
 
 /// The module with these accesses; `None` where it needs none.
 ///

@@ -9,9 +9,7 @@ use crate::passes::built_in_vector::BuiltInVector;
 use crate::passes::opaque_values::converted;
 use crate::passes::{Pass, Result, pass};
 use crate::table::{LLVMPIPE, fault};
-use oclave_spirv::{
-    BuiltIn, Decoration, Definitions, Editor, Instruction, Module, Op, Section, StorageClass, Type, TypeTable,
-};
+use oclave_spirv::{BuiltIn, Definitions, Editor, Instruction, Module, Op, Type, TypeTable};
 
 fault! {
     /// **Q64. Mesa's rusticl 26.1.6 on llvmpipe.** `get_sub_group_size` is 8 in the last sub-group of a group of 9, which has
@@ -75,12 +73,7 @@ fn number(edit: &mut Editor<'_>, wanted: BuiltIn) -> u32 {
     let known = built_ins.find(|(_, number)| *number == wanted as u32).map(|(variable, _)| variable);
     let variable = known.unwrap_or_else(|| {
         let ty = edit.int_type(32);
-        let pointer = edit.pointer_type(StorageClass::Input, ty);
-        let variable = edit.fresh_id();
-        edit.push_in(Section::Types, Op::Variable, &[pointer, variable, StorageClass::Input as u32]);
-        edit.decorate(variable, Decoration::BuiltIn, &[wanted as u32]);
-        edit.decorate(variable, Decoration::Constant, &[]);
-        variable
+        edit.built_in_variable(wanted, ty)
     });
     edit.add_to_interfaces(variable);
     variable

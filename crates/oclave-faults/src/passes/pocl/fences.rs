@@ -12,8 +12,8 @@ use crate::Fault;
 use crate::passes::{Pass, Result, pass};
 use crate::table::{POCL_CPU, fault};
 use oclave_spirv::{
-    Decoration, Definitions, Editor, Instruction, Module, Op, StorageClass, Type, TypeTable, is_access_chain,
-    is_atomic,
+    Decoration, Definitions, Editor, Instruction, Module, Op, SCOPE_WORKGROUP, StorageClass, Type, TypeTable,
+    is_access_chain, is_atomic,
 };
 
 fault! {
@@ -37,8 +37,7 @@ fault! {
 /// Runs on modules as they were linked: what is added to them later needs no fences.
 pub(in crate::passes) const PASS: Pass = pass(Fault::Q16, "fences", |on| insert(on.module));
 
-/// Scope and semantics of `mem_fence(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)`.
-const WORKGROUP: u64 = 2;
+/// Semantics of `mem_fence(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)`.
 const BOTH_FENCES: u64 = 0x308;
 /// The most elements that LLVM joins (`MaxInterleaveGroupFactor`).
 const MOST: u64 = 8;
@@ -55,7 +54,7 @@ pub(crate) fn insert(module: &Module) -> Result<Option<Module>> {
     let definitions = Definitions::new(module);
     let mut edit = Editor::new(&definitions);
     for instruction in places(&definitions) {
-        let (scope, both) = (edit.int_constant(32, WORKGROUP), edit.int_constant(32, BOTH_FENCES));
+        let (scope, both) = (edit.int_constant(32, SCOPE_WORKGROUP), edit.int_constant(32, BOTH_FENCES));
         edit.before(&instruction).push(Op::MemoryBarrier, &[scope, both]);
     }
     Ok(edit.finish()?)

@@ -3,7 +3,7 @@
 use crate::Fault;
 use crate::passes::{Pass, Result, pass};
 use crate::table::{POCL_CPU_6, fault};
-use oclave_spirv::{Definitions, Editor, Module, Op};
+use oclave_spirv::{Definitions, Editor, Module, Op, SCOPE_WORKGROUP};
 
 fault! {
     /// **Q63. PoCL 6.0 on CPUs.** `work_group_all` is 0 where all work-items are for it. `work_group_any`
@@ -19,9 +19,6 @@ fault! {
 
 pub(in crate::passes) const PASS: Pass = pass(Fault::Q63, "inverted_votes", |on| replace(on.module));
 
-/// `Workgroup` of SPIR-V's scopes.
-const WORK_GROUP: u64 = 2;
-
 /// The module with `!any(!x)` for each `all(x)` of a work-group; `None` where there is none.
 ///
 /// # Errors
@@ -31,7 +28,7 @@ pub(crate) fn replace(module: &Module) -> Result<Option<Module>> {
     let mut edit = Editor::new(&definitions);
     for instruction in module.instructions().filter(|i| i.is(Op::GroupAll)) {
         let &[_, ty, result, scope, vote] = instruction.words else { continue };
-        if definitions.int_constant(scope) == Some(WORK_GROUP) {
+        if definitions.int_constant(scope) == Some(SCOPE_WORKGROUP) {
             let mut at = edit.instead_of(&instruction);
             let against = at.emit(Op::LogicalNot, ty, &[vote]);
             let is_against = at.emit(Op::GroupAny, ty, &[scope, against]);

@@ -14,3 +14,11 @@ pub(crate) mod vector_accesses;
 pub(crate) mod volatile_loads;
 pub(crate) mod wide_arguments;
 pub(crate) mod zero_lanes;
+
+use oclave_spirv::{Cursor, Op, SCOPE_WORKGROUP};
+
+/// Writes a barrier of the work-group with these memory semantics.
+fn barrier(at: &mut Cursor<'_, '_>, semantics: u64) {
+    let [scope, semantics] = [SCOPE_WORKGROUP, semantics].map(|value| at.int_constant(32, value));
+    at.push(Op::ControlBarrier, &[scope, scope, semantics]);
+}

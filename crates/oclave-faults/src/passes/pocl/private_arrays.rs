@@ -15,7 +15,8 @@ use oclave_spirv::analysis::calls::callees;
 use oclave_spirv::analysis::control_flow::Flow;
 use oclave_spirv::analysis::uniformity::Uniformity;
 use oclave_spirv::{
-    Cursor, Definitions, Editor, Instruction, Module, Op, StorageClass, Type, TypeTable, is_access_chain,
+    Cursor, Definitions, Editor, Instruction, Module, Op, StorageClass, Type, TypeTable, VOLATILE,
+    is_access_chain,
 };
 
 fault! {
@@ -32,9 +33,6 @@ fault! {
 }
 
 pub(in crate::passes) const PASS: Pass = pass(Fault::Q81, "private_arrays", |on| load(on.module));
-
-/// Operand of memory accesses (`MemoryAccess::VOLATILE`).
-const VOLATILE: u32 = 1;
 
 /// The module with these loads; `None` where it needs none.
 ///

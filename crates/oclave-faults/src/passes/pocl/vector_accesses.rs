@@ -5,7 +5,7 @@
 use crate::Fault;
 use crate::passes::{Pass, Result, pass};
 use crate::table::{POCL_CPU, fault};
-use oclave_spirv::{Cursor, Definitions, Editor, Instruction, Module, Op, Type, TypeTable};
+use oclave_spirv::{ALIGNED, Cursor, Definitions, Editor, Instruction, Module, Op, Type, TypeTable};
 
 fault! {
     /// **Q77. PoCL 6.0 and 7.1 on CPUs.** `vloadn` and `vstoren` are functions of PoCL's library. On PoCL 6.0 kernels that come as
@@ -25,9 +25,6 @@ pub(in crate::passes) const PASS: Pass = pass(Fault::Q77, "vector_accesses", |on
 
 const VLOADN: u32 = 171;
 const VSTOREN: u32 = 172;
-/// The bit of `MemoryAccess` that says that an alignment follows.
-const ALIGNED: u32 = 2;
-
 /// The module with plain loads and stores; `None` where there are no such functions.
 ///
 /// # Errors

@@ -21,7 +21,9 @@ use crate::table::{POCL_CPU_7, fault};
 use oclave_spirv::analysis::calls::callees;
 use oclave_spirv::analysis::control_flow::{Flow, Loop};
 use oclave_spirv::analysis::uniformity::{Uniformity, makes_value};
-use oclave_spirv::{Definitions, Editor, Instruction, Module, Op, Role, StorageClass, is_terminator};
+use oclave_spirv::{
+    Definitions, Editor, Instruction, Module, Op, Role, StorageClass, VOLATILE, is_terminator,
+};
 
 fault! {
     /// **Q33. PoCL 7.1 on CPUs.** A value from memory that a work-item needs behind a barrier is
@@ -41,8 +43,6 @@ fault! {
 
 pub(in crate::passes) const PASS: Pass = pass(Fault::Q33, "volatile_loads", |on| keep(on.module));
 
-/// Operand of memory accesses (`MemoryAccess::VOLATILE`).
-const VOLATILE: u32 = 1;
 /// How long a chain of instructions PoCL computes again, at most.
 const STEPS: u32 = 11;
 

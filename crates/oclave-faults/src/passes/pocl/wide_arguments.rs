@@ -11,7 +11,7 @@ use crate::Fault;
 use crate::passes::{Error, Pass, Result, pass};
 use crate::table::{POCL_CPU_6, fault};
 use oclave_spirv::{
-    Cursor, Definitions, Editor, Instruction, Module, Op, Section, Type, TypeTable, is_within,
+    ALIGNED, Cursor, Definitions, Editor, Instruction, Module, Op, Section, Type, TypeTable, is_within,
 };
 
 fault! {
@@ -77,9 +77,6 @@ const SHUFFLE2: u32 = 183;
 const LOADS: [u32; 4] = [171, 173, 174, 179];
 /// `printf` and `prefetch`, which are no functions of that library.
 const OTHERS: [u32; 2] = [184, 185];
-/// The bit of `MemoryAccess` that says that an alignment follows.
-const ALIGNED: u32 = 2;
-
 /// The module without calls of built-in functions with vectors of more than `most_bytes` bytes;
 /// `None` where there is none.
 ///

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::{DeviceGlobalInfo, HostAccess, ImageError, Result};
 use oclave_spirv::analysis::references::References;
 use oclave_spirv::{
-    Definitions, Editor, Instruction, LinkageType, Module, Op, Section, StorageClass, Type, TypeTable,
-    Version,
+    ALIGNED, Definitions, Editor, Instruction, LinkageType, Module, Op, Section, StorageClass, Type,
+    TypeTable, Version,
 };
 
 /// The device global to which an invalid virtual call writes its code and the [`fault_id`] of its
@@ -21,9 +21,6 @@ pub const VIRTUAL_FAULT_BYTES: u32 = (3 + crate::PANIC_VALUES as u32) * 8;
 
 /// The function that dispatchers call: `void (ulong code)`.
 pub(super) const FAULT_FUNCTION: &str = "__oclave_note_virtual_fault";
-
-/// Aligned access: the mask of the operand, followed by the alignment.
-const ALIGNED: u32 = 2;
 
 /// A code is kept combined with this, so that 0 stands for no fault: objects that were never made
 /// have the code 0.

@@ -17,7 +17,7 @@ pub(super) struct Writer<'p, 'f, 'm> {
     edges: BTreeMap<(usize, usize), u32>,
     /// What the blocks in between store: value, variable.
     passed: BTreeMap<(usize, usize), Vec<(u32, u32)>>,
-    /// What is used at the end of a block: value, and block → what was loaded for it.
+    /// A value that is used at the end of a block, and the block → the id that it is loaded as.
     at_end: BTreeMap<(u32, usize), u32>,
 }
 

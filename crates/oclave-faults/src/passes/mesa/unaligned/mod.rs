@@ -11,8 +11,8 @@ use crate::passes::error::{Error, Result, unsupported};
 use crate::passes::{Pass, pass};
 use crate::table::{LLVMPIPE, fault};
 use oclave_spirv::{
-    Capability, Cursor, Definitions, Editor, Instruction, Module, Op, StorageClass, Type, TypeTable,
-    is_access_chain,
+    ALIGNED, Capability, Cursor, Definitions, Editor, Instruction, Module, Op, StorageClass, Type, TypeTable,
+    VOLATILE, is_access_chain,
 };
 
 fault! {
@@ -32,9 +32,6 @@ fault! {
 
 pub(in crate::passes) const PASS: Pass = pass(Fault::Q56, "unaligned", |on| split(on.module));
 
-/// `MemoryAccess` bits: volatile, and aligned, which says that an alignment follows.
-const VOLATILE: u32 = 1;
-const ALIGNED: u32 = 2;
 /// Accesses of more parts are refused: each part is a load or a store.
 const MOST_PARTS: u64 = 4096;
 /// Types that nest deeper are refused; keeps the stack bounded.

@@ -9,13 +9,13 @@ use super::{ImplicitBarriers, interpreters, single_kernels, tangled_functions};
 use crate::passes::Result;
 use crate::passes::Target;
 use crate::passes::built_in_vector::BuiltInVector;
+use crate::passes::pocl::barrier;
 use oclave_spirv::analysis::calls::with_callers;
 use oclave_spirv::analysis::control_flow::{Flow, Loop};
 use oclave_spirv::analysis::uniformity::Uniformity;
 use oclave_spirv::{BuiltIn, Cursor, Definitions, Editor, Instruction, Module, Op, is_block_end};
 
-/// Scope and semantics of `barrier(CLK_LOCAL_MEM_FENCE)`.
-const WORKGROUP: u64 = 2;
+/// Semantics of `barrier(CLK_LOCAL_MEM_FENCE)`.
 const LOCAL_FENCE: u64 = 0x110;
 
 /// Innermost loops without barriers and with one end, into which the device's compiler may put one,
@@ -232,8 +232,8 @@ impl Changes {
         // A block that does nothing gets one barrier.
         let has_code = |label: &&u32| definitions.block(**label).any(|i| !is_start_or_end(&i));
         let behind = self.behind.iter().filter(|label| !self.before.contains(label) || has_code(label));
-        behind.for_each(|label| add_barrier(&mut edit.at_start(*label)));
-        self.before.iter().for_each(|label| add_barrier(&mut edit.at_end(*label)));
+        behind.for_each(|label| barrier(&mut edit.at_start(*label), LOCAL_FENCE));
+        self.before.iter().for_each(|label| barrier(&mut edit.at_end(*label), LOCAL_FENCE));
         if !self.ends.is_empty() {
             let local = BuiltInVector::add(&mut edit, BuiltIn::LocalInvocationId, target.address_bits);
             let leaves = target.faults.has(Fault::Q53);
@@ -282,11 +282,6 @@ fn add_end(
     at.push(Op::BranchConditional, &[&[both], rest].concat());
 }
 
-fn add_barrier(at: &mut Cursor<'_, '_>) {
-    let (scope, semantics) = (at.int_constant(32, WORKGROUP), at.int_constant(32, LOCAL_FENCE));
-    at.push(Op::ControlBarrier, &[scope, scope, semantics]);
-}
-
 /// A loop with two barriers and two exits, the first of which is taken: there is a group. Gives the
 /// label of what follows.
 fn add_loop(at: &mut Cursor<'_, '_>, groups: &BuiltInVector) -> u32 {
@@ -296,7 +291,7 @@ fn add_loop(at: &mut Cursor<'_, '_>, groups: &BuiltInVector) -> u32 {
     at.push(Op::Branch, &[head]);
     for (label, axis, next) in [(head, 0, latch), (latch, 1, head)] {
         at.push(Op::Label, &[label]);
-        add_barrier(at);
+        barrier(at, LOCAL_FENCE);
         let count = groups.read(at, axis);
         let leaves = at.emit(Op::INotEqual, truth, &[count, none]);
         at.push(Op::BranchConditional, &[leaves, rest, next]);

@@ -20,11 +20,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::passes::Result;
 use crate::passes::built_in_vector::BuiltInVector;
+use crate::passes::pocl::barrier;
 use crate::passes::pocl::barriers::is_tangled;
 use crate::table::{POCL_CPU_6, fault};
 use oclave_spirv::analysis::control_flow::{Flow, Tree};
 use oclave_spirv::analysis::uniformity::Uniformity;
-use oclave_spirv::{BuiltIn, Cursor, Definitions, Editor, Instruction, Module, Op, Role, is_group_function};
+use oclave_spirv::{
+    BuiltIn, Definitions, Editor, Instruction, Module, Op, Role, SCOPE_WORKGROUP, is_group_function,
+};
 use writer::Writer;
 
 fault! {
@@ -42,8 +45,7 @@ fault! {
     }
 }
 
-/// Scope and semantics of `barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)`.
-const WORKGROUP: u64 = 2;
+/// Semantics of `barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)`.
 const BOTH_FENCES: u64 = 0x310;
 /// The state of a work-item that has returned.
 const END: u64 = 0xffff_ffff;
@@ -72,23 +74,17 @@ pub(crate) fn part_group_functions(
     let mut edit = Editor::new(definitions);
     for function in plans.keys() {
         for call in definitions.body(*function).filter(|i| waits_for_group(definitions, i)) {
-            barrier(&mut edit.before(&call));
-            barrier(&mut edit.after(&call));
+            barrier(&mut edit.before(&call), BOTH_FENCES);
+            barrier(&mut edit.after(&call), BOTH_FENCES);
         }
     }
     Ok(edit.finish()?)
 }
 
-/// Writes a barrier.
-fn barrier(at: &mut Cursor<'_, '_>) {
-    let [scope, fences] = [WORKGROUP, BOTH_FENCES].map(|value| at.int_constant(32, value));
-    at.push(Op::ControlBarrier, &[scope, scope, fences]);
-}
-
 /// Whether an instruction is a function of the work-group.
 fn waits_for_group(definitions: &Definitions<'_>, instruction: &Instruction<'_>) -> bool {
     let scope = || instruction.operand(0).and_then(|scope| definitions.int_constant(scope));
-    instruction.op().is_some_and(is_group_function) && scope() == Some(WORKGROUP)
+    instruction.op().is_some_and(is_group_function) && scope() == Some(SCOPE_WORKGROUP)
 }
 
 /// Functions, and how they are divided.
@@ -245,7 +241,7 @@ fn divide(definitions: &Definitions<'_>, flow: &Flow<'_>) -> Option<Divided> {
                 parts.push(Part { label: Some(block), ends_at_barrier: false });
             }
             Some(Op::ControlBarrier) => {
-                if definitions.int_constant(instruction.operand(0)?) != Some(WORKGROUP) {
+                if definitions.int_constant(instruction.operand(0)?) != Some(SCOPE_WORKGROUP) {
                     return None;
                 }
                 parts.last_mut()?.ends_at_barrier = true;

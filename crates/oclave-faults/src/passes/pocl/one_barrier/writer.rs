@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{END, Plan, barrier};
+use super::{BOTH_FENCES, END, Plan};
 use crate::passes::built_in_vector::BuiltInVector;
 use crate::passes::kept_values::KeptValues;
 use crate::passes::opaque_values::is_largest;
+use crate::passes::pocl::barrier;
 use oclave_spirv::{Cursor, Editor, Instruction, Op, is_terminator};
 
 /// Writes one function.
@@ -74,7 +75,7 @@ impl<'p, 'f, 'm> Writer<'p, 'f, 'm> {
     fn end(&self, at: &mut Cursor<'_, '_>) {
         let (int, truth, end) = (at.int_type(32), at.bool_type(), at.int_constant(32, END));
         at.push(Op::Label, &[self.latch]);
-        barrier(at);
+        barrier(at, BOTH_FENCES);
         let exit = at.fresh_id();
         let state = at.emit(Op::Load, int, &[self.state]);
         let more = at.emit(Op::INotEqual, truth, &[state, end]);
