@@ -5,7 +5,8 @@
 //! of all device images (`.oclimg`) and SPIR-V files (`.spv`) below the folders. New ids may have other numbers, and types and decorations another
 //! order: digests do not tell these apart.
 //!
-//! `adapted --needed FOLDER…` writes rows `file,driver,fault` instead: the module has another digest without the work-around of this fault alone.
+//! `adapted --needed FAULTS FOLDER…` writes rows `file,driver,fault` instead: the module has another digest without the work-around of this fault
+//! alone. FAULTS are `all`, or some as `Q9,Q16`. It looks at device images only.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a tool fails by panicking")]
 
 #[path = "../tests/support/targets.rs"]
@@ -17,18 +18,21 @@ use std::hash::{Hash, Hasher};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use oclave_faults::Fault;
 use oclave_faults::passes::Change;
 use oclave_image::passes::legalize_watched;
 use oclave_image::{DeviceImage, DeviceTarget};
 use oclave_spirv::{Definitions, Module, Op, Role, Section};
 
 fn main() {
-    let mut arguments: Vec<String> = std::env::args().skip(1).collect();
-    let asks_for_needed = arguments.first().is_some_and(|word| word == "--needed");
-    let folders = arguments.split_off(usize::from(asks_for_needed));
+    let mut folders: Vec<String> = std::env::args().skip(1).collect();
+    let asks_for_needed = folders.first().is_some_and(|word| word == "--needed");
+    let faults: Option<Vec<String>> = asks_for_needed
+        .then(|| folders.drain(..2).nth(1).unwrap().split(',').map(ToOwned::to_owned).collect());
     let mut files = Vec::new();
     folders.iter().for_each(|folder| find(Path::new(folder), &mut files));
     files.sort();
+    files.retain(|file| faults.is_none() || file.extension().is_some_and(|ending| ending == "oclimg"));
     let mut out = std::io::stdout().lock();
     for file in files {
         let bytes = std::fs::read(&file).unwrap();
@@ -44,7 +48,10 @@ fn main() {
             image
         };
         for (driver, target) in targets::targets() {
-            let rows = if asks_for_needed { needed(&image, &target) } else { passes(&image, &target) };
+            let rows = match &faults {
+                Some(faults) => needed(&image, &target, faults),
+                None => passes(&image, &target),
+            };
             rows.iter().for_each(|row| writeln!(out, "{},{driver},{row}", file.display()).unwrap());
         }
     }
@@ -58,15 +65,20 @@ fn passes(image: &DeviceImage, target: &DeviceTarget) -> Vec<String> {
     rows
 }
 
-/// The faults whose work-arounds change the adapted module.
-fn needed(image: &DeviceImage, target: &DeviceTarget) -> Vec<String> {
+/// Those of some faults whose work-arounds change the adapted module.
+fn needed(image: &DeviceImage, target: &DeviceTarget, faults: &[String]) -> Vec<String> {
+    let is_asked = |fault: &Fault| faults.iter().any(|word| word == "all" || *word == fault.to_string());
+    let faults: Vec<Fault> = target.faults.iter().filter(is_asked).collect();
+    if faults.is_empty() {
+        return Vec::new();
+    }
     let all = adapt(image, target, &mut |_, _| ());
     let without = |fault| {
         let mut other = target.clone();
         other.faults.remove(fault);
         adapt(image, &other, &mut |_, _| ())
     };
-    target.faults.iter().filter(|fault| without(*fault) != all).map(|fault| fault.to_string()).collect()
+    faults.into_iter().filter(|fault| without(*fault) != all).map(|fault| fault.to_string()).collect()
 }
 
 /// The digest of a module that is adapted for a device, or the error. `watch` gets each pass that changes it, and the digest then.
