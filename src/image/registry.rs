@@ -275,6 +275,7 @@ mod tests {
             name: name.to_owned(),
             parameters: Vec::new(),
             required_work_group_size: None,
+            uniform_work_groups: false,
             required_sub_group_size: None,
             aspects,
             device_globals: Vec::new(),

@@ -169,6 +169,7 @@ mod tests {
             name: kernel.to_owned(),
             parameters: Vec::new(),
             required_work_group_size: None,
+            uniform_work_groups: false,
             required_sub_group_size: None,
             aspects: oclave_image::Aspects::empty(),
             device_globals: Vec::new(),

@@ -187,6 +187,8 @@ fn images_of(bytes: &[u8]) -> Result<Vec<DeviceImage>, ImageError> {
     // Annotations leave strings that break the rules; post-link reads them and drops them, too.
     oclave_spirv::check::check(&oclave_spirv::transform::strip::strip(&module, |_| false)?)?;
     let mut options = PostLinkOptions::default();
+    // The module's own version of OpenCL C decides.
+    options.non_uniform_work_groups = true;
     options.split = SplitMode::Off;
     let prints = passes::printf::prints(&module);
     let unit = [TranslationUnit::new(NAME, module)];

@@ -98,6 +98,13 @@ impl KernelSource {
         self
     }
 
+    /// Lets the last work-groups of a launch be smaller than the others, on devices that have such
+    /// groups. The default is off, which makes some kernels faster.
+    pub fn non_uniform_work_groups(mut self, non_uniform: bool) -> Self {
+        self.config.non_uniform_work_groups(non_uniform);
+        self
+    }
+
     /// How deep virtual calls that may lead back to themselves nest, in all kernels that do not say
     /// it themselves.
     pub fn virtual_call_depth(mut self, depth: u32) -> Self {

@@ -228,6 +228,9 @@ fn options(config: &Config, package: Option<&Path>) -> String {
     if config.fp_contract {
         text.push_str(" contract");
     }
+    if config.non_uniform_work_groups {
+        text.push_str(" non-uniform work-groups");
+    }
     if config.nvidia {
         text.push_str(" nvidia");
     }

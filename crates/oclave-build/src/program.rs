@@ -227,6 +227,7 @@ fn device_images(
     linked.splice(0..0, of_others);
     let mut options = PostLinkOptions::default();
     options.round_products = !config.fp_contract;
+    options.non_uniform_work_groups = config.non_uniform_work_groups;
     options.split = config.split;
     options.virtual_call_depth = config.virtual_call_depth;
     let in_rust_alone = linked.last().filter(|_| rust.is_some() && !are_linked).cloned();

@@ -272,4 +272,5 @@ pub const FAULTS: &[Row] = &[
     pocl::fixed_addresses::Q80,
     pocl::private_arrays::Q81,
     mesa::narrow_counters::Q82,
+    intel::uniform_groups::Q83,
 ];

@@ -9,12 +9,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use oclave_faults::Fault;
-use oclave_faults::passes::{LegalBarriers, Passes, kernels_with_tangled_barriers};
+use oclave_faults::passes::{Image, LegalBarriers, Passes, kernels_with_tangled_barriers};
 use oclave_image::DeviceTarget;
 use oclave_image::passes::interpreter::interpreter_module;
 use oclave_spirv::check;
 use oclave_spirv::{Capability, Decoration, Instruction, Module, Op, Version};
 use support::{assemble, of_kernel, with_string};
+
+const TEST: Image<'_> = Image { name: "test", uniform_work_groups: false };
 
 /// The modules that compilers made for the other tests.
 fn modules() -> Vec<(String, Module)> {
@@ -37,11 +39,11 @@ fn modules() -> Vec<(String, Module)> {
 }
 
 fn legalize_barriers(module: Module, target: &DeviceTarget) -> oclave_faults::passes::Result<LegalBarriers> {
-    Passes::new(target.for_passes(), "test", &mut |_| ()).legalize_barriers(module)
+    Passes::new(target.for_passes(), TEST, &mut |_| ()).legalize_barriers(module)
 }
 
 fn insert_fences(module: Module, target: &DeviceTarget) -> oclave_faults::passes::Result<Module> {
-    Passes::new(target.for_passes(), "test", &mut |_| ()).insert_fences(module)
+    Passes::new(target.for_passes(), TEST, &mut |_| ()).insert_fences(module)
 }
 
 fn barriers(module: &Module) -> usize {

@@ -6,8 +6,11 @@ mod support;
 use std::collections::{BTreeMap, BTreeSet};
 
 use oclave_faults::{Fault, FaultSet};
+use oclave_image::passes::signatures;
 use oclave_image::{DeviceTarget, legalize};
-use oclave_spirv::{Capability, Decoration, Definitions, Instruction, Module, Op, Version};
+use oclave_spirv::{
+    BuiltIn, Capability, Decoration, Definitions, Instruction, Module, Op, SourceLanguage, Version,
+};
 use support::lowered::{added, functions_of, image, legal_fixture, missing, rich};
 use support::{assemble, of_kernel, with_string};
 
@@ -1220,4 +1223,46 @@ fn functions_of_no_library_get_parts_of_wide_vectors() {
     let what = missing(legalize(&image(&length), &target(16)));
     assert!(what.starts_with("`length` of vectors of more than 16 bytes"), "{what}");
     assert!(what.contains("compute it from the components"), "{what}");
+}
+
+/// A kernel of OpenCL C 3.0 that loads a built-in variable.
+fn loads_a_built_in(what: BuiltIn) -> Module {
+    let o = |op, operands: &[u32]| (op, operands.to_vec());
+    let code = of_kernel(
+        &[],
+        [
+            (Op::EntryPoint, with_string(&[6, 20], "k", &[10])),
+            o(Op::Source, &[SourceLanguage::OpenCL_C as u32, 300_000]),
+            o(Op::Decorate, &[10, Decoration::BuiltIn as u32, what as u32]),
+            o(Op::TypeVoid, &[1]),
+            o(Op::TypeInt, &[2, 32, 0]),
+            o(Op::TypeVector, &[4, 2, 3]),
+            o(Op::TypePointer, &[5, 1, 4]),
+            o(Op::TypeFunction, &[3, 1]),
+            o(Op::Variable, &[5, 10, 1]),
+            o(Op::Function, &[1, 20, 0, 3]),
+            o(Op::Label, &[21]),
+            o(Op::Load, &[4, 22, 10]),
+            o(Op::Return, &[]),
+            o(Op::FunctionEnd, &[]),
+        ],
+    );
+    assemble(Version::V1_0, &code)
+}
+
+#[test]
+fn kernels_without_smaller_work_groups_are_of_opencl_c_1_2() {
+    let versions = |what, uniform_work_groups| {
+        let mut image = image(&loads_a_built_in(what));
+        image.kernels = signatures(&loads_a_built_in(what)).unwrap();
+        image.kernels.iter_mut().for_each(|kernel| kernel.uniform_work_groups = uniform_work_groups);
+        let target = DeviceTarget { faults: Fault::Q83.into(), ..rich() };
+        let module = Module::from_words(legalize(&image, &target).unwrap()).unwrap();
+        support::assert_valid("the module", &module);
+        let sources = module.instructions().filter(|i| i.is(Op::Source));
+        sources.map(|i| i.operands()[1]).collect::<Vec<_>>()
+    };
+    assert_eq!(versions(BuiltIn::WorkgroupSize, true), [102_000]);
+    assert_eq!(versions(BuiltIn::WorkgroupSize, false), [300_000]);
+    assert_eq!(versions(BuiltIn::EnqueuedWorkgroupSize, true), [300_000]);
 }

@@ -73,6 +73,9 @@ impl DeviceImage {
             if let Some([x, y, z]) = kernel.required_work_group_size {
                 writeln!(out, "    required work-group size: {x} x {y} x {z}")?;
             }
+            if !kernel.uniform_work_groups {
+                writeln!(out, "    work-groups of several sizes")?;
+            }
             if let Some(size) = kernel.required_sub_group_size {
                 writeln!(out, "    required sub-group size: {size}")?;
             }

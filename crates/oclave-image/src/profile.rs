@@ -141,6 +141,7 @@ mod tests {
             name: "k".to_owned(),
             parameters: Vec::new(),
             required_work_group_size: None,
+            uniform_work_groups: false,
             required_sub_group_size: None,
             aspects: Aspects::empty(),
             device_globals: Vec::new(),

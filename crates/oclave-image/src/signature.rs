@@ -14,6 +14,8 @@ pub struct KernelSignature {
     pub parameters: Vec<Parameter>,
     /// `reqd_work_group_size`, work-items per dimension.
     pub required_work_group_size: Option<[u32; 3]>,
+    /// Whether all work-groups of a launch must have the same size, which OpenCL C 1.2 promises to drivers.
+    pub uniform_work_groups: bool,
     /// `intel_reqd_sub_group_size`, work-items.
     pub required_sub_group_size: Option<u32>,
     /// Optional device features that the kernel, or anything it calls, uses.

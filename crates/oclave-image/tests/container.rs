@@ -43,6 +43,7 @@ fn sample() -> DeviceImage {
             parameter("s", ParameterKind::Sampler),
         ],
         required_work_group_size: Some([8, 4, 1]),
+        uniform_work_groups: true,
         required_sub_group_size: Some(16),
         aspects: Aspects::FP64 | Aspects::IMAGE,
         device_globals: vec!["counter".into(), "unit.table".into()],

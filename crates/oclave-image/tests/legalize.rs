@@ -227,6 +227,7 @@ fn the_aspects_of_the_signatures_count() {
         name: "saxpy".to_owned(),
         parameters: Vec::new(),
         required_work_group_size: None,
+        uniform_work_groups: false,
         required_sub_group_size: None,
         aspects: Aspects::FP16,
         device_globals: Vec::new(),

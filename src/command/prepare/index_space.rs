@@ -13,6 +13,8 @@ use oclave_faults::Fault;
 #[derive(Debug, Clone, Copy, Default)]
 struct Demands {
     required: Option<[u32; 3]>,
+    /// All work-groups have the same size.
+    uniform: bool,
     /// Work-items of one work-group, by the driver's word on the kernel.
     max_work_group_size: usize,
 }
@@ -20,15 +22,16 @@ struct Demands {
 /// The index space as the driver takes it; `None` when it is empty.
 #[inline(always)]
 pub(super) fn check(range: &NdRange, kernel: &ReadyKernel) -> Result<Option<WorkSize>> {
-    let required = kernel.signature().required_work_group_size;
+    let signature = kernel.signature();
+    let (required, uniform) = (signature.required_work_group_size, signature.uniform_work_groups);
     // The driver is asked only where a group size can be wrong.
     let max_work_group_size = match (range.local(), required) {
         (None, None) => usize::MAX,
         _ => kernel.max_work_group_size()?,
     };
-    let demands = Demands { required, max_work_group_size };
+    let demands = Demands { required, uniform, max_work_group_size };
     let size = check_against(range, demands, &kernel.device().capabilities().limits)?;
-    if kernel.signature().aspects.intersects(EXCHANGES)
+    if signature.aspects.intersects(EXCHANGES)
         && kernel.device().driver_faults().has(Fault::Q69)
         && let Some(size) = &size
     {
@@ -91,13 +94,24 @@ fn check_against(range: &NdRange, demands: Demands, limits: &Limits) -> Result<O
         return Err(bad(format!("{global:?} work-items from {offset:?} on have ids that are too large")));
     }
     if let Some(local) = local
-        && !limits.non_uniform_work_groups
+        && (demands.uniform || !limits.non_uniform_work_groups)
         && global.iter().zip(local).any(|(size, group)| size.checked_rem(group) != Some(0))
     {
-        return Err(bad(format!("{global:?} work-items are no whole number of work-groups of {local:?}"))
-            .remedy("the device only runs full work-groups: round the range up, and let the kernel return early for the work-items beyond it"));
+        return Err(does_not_divide(global, local, limits));
     }
     Ok(Some(WorkSize { dimensions: dimensions as u32, global, local, offset }))
+}
+
+#[cold]
+fn does_not_divide(global: [usize; 3], local: [usize; 3], limits: &Limits) -> Error {
+    let otherwise = if limits.non_uniform_work_groups {
+        ", or build the program with `non_uniform_work_groups(true)`"
+    } else {
+        ""
+    };
+    bad(format!("{global:?} work-items are no whole number of work-groups of {local:?}")).remedy(format!(
+        "round the range up, and let the kernel return early for the work-items beyond it{otherwise}"
+    ))
 }
 
 fn check_group(local: [usize; 3], dimensions: usize, demands: Demands, limits: &Limits) -> Result<()> {
@@ -149,7 +163,8 @@ mod tests {
     }
 
     fn run(range: impl Into<NdRange>, required: Option<[u32; 3]>) -> Result<Option<WorkSize>> {
-        check_against(&range.into(), Demands { required, max_work_group_size: 128 }, &limits(false))
+        let demands = Demands { required, uniform: false, max_work_group_size: 128 };
+        check_against(&range.into(), demands, &limits(false))
     }
 
     #[track_caller]
@@ -211,10 +226,12 @@ mod tests {
     }
 
     #[test]
-    fn partial_groups_run_where_the_device_has_them() {
+    fn partial_groups_run_where_the_device_and_the_program_have_them() {
         let range = NdRange::new(65, 32);
-        let demands = Demands { required: None, max_work_group_size: 128 };
-        assert!(check_against(&range, demands, &limits(true)).unwrap().is_some());
+        let demands = |uniform| Demands { required: None, uniform, max_work_group_size: 128 };
+        assert!(check_against(&range, demands(false), &limits(true)).unwrap().is_some());
+        let error = check_against(&range, demands(true), &limits(true)).unwrap_err();
+        assert!(error.to_string().contains("non_uniform_work_groups(true)"), "{error}");
     }
 
     #[test]

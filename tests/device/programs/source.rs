@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-use oclave::kernel::{KernelBundle, KernelSource, ProgramCache};
+use oclave::kernel::{KernelBundle, KernelSource, NdRange, ProgramCache};
 use oclave::{Context, Device, Error, ErrorKind, Queue};
 
-use crate::common::{device, load};
+use crate::common::{call, device, load};
 
 const SCALE: &str = r#"
 #include "factor.h"
@@ -117,6 +117,27 @@ fn several_sources_are_one_program(device: Device) {
             println!("skipped: {error}");
         }
         Err(error) => panic!("{error:#}"),
+    }
+}
+
+#[device_test(setting)]
+fn work_groups_divide_the_range_unless_the_program_says_otherwise(device: Device) {
+    let queue = with_cache(&device, &ProgramCache::Off);
+    let text = "kernel void sizes(global uint *x) { x[get_global_id(0)] = get_local_size(0); }";
+    let launch = |non_uniform: bool, items: usize| {
+        let source = KernelSource::new("sizes.cl", text).non_uniform_work_groups(non_uniform);
+        let bundle = load::source(queue.context(), &source)?;
+        let out = queue.context().alloc_shared::<u32>(items)?;
+        queue.parallel_for(NdRange::new(items, 4), call(&bundle, "sizes").pointer_mut(&out))?.wait()?;
+        out.read().map(|sizes| sizes.to_vec())
+    };
+    assert_eq!(launch(false, 8).unwrap(), [4; 8]);
+    let error = launch(false, 7).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NdRange, "{error}");
+    if device.capabilities().limits.non_uniform_work_groups {
+        assert_eq!(launch(true, 7).unwrap(), [4, 4, 4, 4, 3, 3, 3]);
+    } else {
+        assert_eq!(launch(true, 7).unwrap_err().kind(), ErrorKind::NdRange);
     }
 }
 

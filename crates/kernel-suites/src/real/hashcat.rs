@@ -199,6 +199,7 @@ mod tests {
                 pointer("d_return_buf", &[("count", 1)]),
             ],
             required_work_group_size: None,
+            uniform_work_groups: false,
             required_sub_group_size: None,
             aspects: Default::default(),
             device_globals: Vec::new(),

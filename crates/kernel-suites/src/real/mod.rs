@@ -266,6 +266,7 @@ mod tests {
             name: "k".to_owned(),
             parameters: parameters.into_iter().map(named).collect(),
             required_work_group_size: None,
+            uniform_work_groups: false,
             required_sub_group_size: None,
             aspects: Default::default(),
             device_globals: Vec::new(),

@@ -29,7 +29,7 @@ use oclave_spirv::{Module, check};
 pub use error::{Error, Result};
 use intel::{
     divergent_phis, filled_arrays, generic_atomics, half_broadcasts, integer_maximum, inverted_bounds,
-    opaque_negations, scalar_loops,
+    opaque_negations, scalar_loops, uniform_groups,
 };
 use mesa::{
     constant_addresses, deep_conditions, function_names, guarded_loads, integer_pointers, narrow_counters,
@@ -59,12 +59,20 @@ pub struct Target {
     pub limit: Option<usize>,
 }
 
+/// The image of a module.
+#[derive(Debug, Clone, Copy)]
+pub struct Image<'a> {
+    /// Its name, for errors and the log.
+    pub name: &'a str,
+    /// Whether all work-groups of a launch have the same size.
+    pub uniform_work_groups: bool,
+}
+
 /// The input of a pass.
 struct Input<'a> {
     module: &'a Module,
     target: &'a Target,
-    /// The name of the image, for errors.
-    image: &'a str,
+    image: Image<'a>,
 }
 
 struct Pass {
@@ -91,6 +99,7 @@ const LATE: &[Pass] = &[
     private_addresses::PASS,
     function_names::PASS,
     generic_atomics::PASS,
+    uniform_groups::PASS,
     phi_pairs::PASS,
     deep_conditions::PASS,
     inverted_votes::PASS,
@@ -137,20 +146,20 @@ pub struct Change<'a> {
 /// Runs the passes for the faults of a device, and counts them.
 pub struct Passes<'a> {
     target: Target,
-    image: &'a str,
+    image: Image<'a>,
     number: usize,
     watch: &'a mut dyn FnMut(Change<'_>),
 }
 
 impl fmt::Debug for Passes<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Passes({} of {:?} ran for {})", self.number, self.target.faults, self.image)
+        write!(f, "Passes({} of {:?} ran for {})", self.number, self.target.faults, self.image.name)
     }
 }
 
 impl<'a> Passes<'a> {
-    /// For a module of an image, whose name is in errors and in the log. `watch` is called for each pass that changes the module.
-    pub fn new(target: Target, image: &'a str, watch: &'a mut dyn FnMut(Change<'_>)) -> Self {
+    /// For a module of an image. `watch` is called for each pass that changes the module.
+    pub fn new(target: Target, image: Image<'a>, watch: &'a mut dyn FnMut(Change<'_>)) -> Self {
         Self { target, image, number: 0, watch }
     }
 
@@ -215,14 +224,14 @@ impl<'a> Passes<'a> {
         self.number += 1;
         let runs = self.target.limit.is_none_or(|limit| self.number <= limit);
         if !runs {
-            log::debug!("{}: pass {} ({fault}, {name}) does not run", self.image, self.number);
+            log::debug!("{}: pass {} ({fault}, {name}) does not run", self.image.name, self.number);
         }
         runs
     }
 
     /// Tells of a changed module. Debug builds check it, so that the pass at fault is known.
     fn tell(&mut self, fault: Fault, pass: &'static str, before: &Module, after: &Module) -> Result<()> {
-        let Self { image, number, .. } = self;
+        let Self { image: Image { name: image, .. }, number, .. } = self;
         log::debug!("{image}: pass {number} ({fault}, {pass}) changed the module");
         (self.watch)(Change { number: *number, fault, pass, before, after });
         if cfg!(debug_assertions)

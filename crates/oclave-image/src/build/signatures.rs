@@ -12,7 +12,7 @@ use crate::{Access, AddressSpace, ImageError, KernelSignature, Parameter, Parame
 use oclave_spirv::analysis::references::{EntryPoint, References};
 use oclave_spirv::{
     Decoration, Definitions, ExecutionMode, FunctionParameterAttribute, Instruction, Module, Op,
-    StorageClass, Type, TypeTable,
+    SourceLanguage, StorageClass, Type, TypeTable,
 };
 
 /// The signatures of all kernels of a module, in the order of its entry points.
@@ -46,6 +46,7 @@ pub(crate) fn signatures_with(
             name: entry.name.clone(),
             parameters: parameters(entry, definitions, types, &values, &facts)?,
             required_work_group_size: facts.work_group_size(entry.function, definitions),
+            uniform_work_groups: facts.uniform_work_groups,
             required_sub_group_size: facts.sub_group_size(entry.function),
             aspects: aspects.of(&reachable),
             device_globals: used.into_iter().cloned().collect(),
@@ -53,6 +54,8 @@ pub(crate) fn signatures_with(
     });
     kernels.collect()
 }
+
+const OPENCL_C_2_0: u32 = 200_000;
 
 /// Names, decorations, execution modes and strings, read in one walk.
 #[derive(Debug, Default)]
@@ -62,6 +65,8 @@ struct Facts<'m> {
     not_written: BTreeSet<u32>,
     zero_extended: BTreeSet<u32>,
     modes: BTreeMap<u32, Vec<Instruction<'m>>>,
+    /// OpenCL C before 2.0 has only such work-groups.
+    uniform_work_groups: bool,
     /// `kernel_arg_type.…` and its like: kind and kernel → comma-separated list.
     strings: BTreeMap<String, String>,
 }
@@ -84,6 +89,10 @@ impl<'m> Facts<'m> {
                 }
                 (Some(Op::ExecutionMode | Op::ExecutionModeId), &[function, ..]) => {
                     facts.modes.entry(function).or_default().push(instruction);
+                }
+                (Some(Op::Source), &[language, version, ..]) => {
+                    facts.uniform_work_groups =
+                        language == SourceLanguage::OpenCL_C as u32 && version < OPENCL_C_2_0;
                 }
                 (Some(Op::String), _) => {
                     let text = instruction.string(0).unwrap_or_default();

@@ -89,6 +89,7 @@ mod tests {
             name: name.into(),
             parameters: Vec::new(),
             required_work_group_size: None,
+            uniform_work_groups: false,
             required_sub_group_size: None,
             aspects,
             device_globals: Vec::new(),

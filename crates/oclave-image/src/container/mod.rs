@@ -26,7 +26,7 @@ use write::Writer;
 use crate::{DeviceImage, ImageError, PropertySets, PropertyValue, Result};
 
 /// Version of the container format that this library writes, and the only one that it reads.
-pub const FORMAT_VERSION: u32 = 1;
+pub const FORMAT_VERSION: u32 = 2;
 
 /// The extension of device-image files, without the dot.
 pub const FILE_EXTENSION: &str = "oclimg";

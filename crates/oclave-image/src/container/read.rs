@@ -91,6 +91,10 @@ impl<'a> Reader<'a> {
         }
     }
 
+    pub(super) fn flag(&mut self, what: &str) -> Result<bool> {
+        self.option(what, |_| Ok(())).map(|set| set.is_some())
+    }
+
     /// The next section: its tag and a reader of its payload.
     pub(super) fn section(&mut self) -> Result<([u8; 4], Self)> {
         let tag: [u8; 4] = self.array("section tag")?;

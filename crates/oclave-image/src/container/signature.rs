@@ -19,6 +19,7 @@ pub(super) fn write_kernel(out: &mut Writer, kernel: &KernelSignature) {
         write_parameter_kind(out, &parameter.kind);
     }
     out.option(kernel.required_work_group_size, |out, size| size.iter().for_each(|&n| out.u32(n)));
+    out.u8(u8::from(kernel.uniform_work_groups));
     out.option(kernel.required_sub_group_size, Writer::u32);
     out.u64(kernel.aspects.bits());
     out.count(kernel.device_globals.len());
@@ -34,6 +35,7 @@ pub(super) fn read_kernel(reader: &mut Reader<'_>) -> Result<KernelSignature> {
         required_work_group_size: reader.option("required work-group size", |reader| {
             Ok([reader.u32("x")?, reader.u32("y")?, reader.u32("z")?])
         })?,
+        uniform_work_groups: reader.flag("uniform work-groups")?,
         required_sub_group_size: reader.option("required sub-group size", |r| r.u32("sub-group size"))?,
         aspects: read_aspects(reader)?,
         device_globals: reader.list("device global", |reader| reader.text("device global"))?,

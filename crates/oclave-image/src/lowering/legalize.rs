@@ -4,7 +4,9 @@ use crate::lowering::device_target::DeviceTarget;
 use crate::lowering::generic_pointers;
 use crate::lowering::global_decorations;
 use crate::{Aspects, DeviceImage, ImageError, Result};
-use oclave_faults::passes::{Change, Error as FaultError, LegalBarriers, Passes, needs_concrete_pointers};
+use oclave_faults::passes::{
+    Change, Error as FaultError, Image, LegalBarriers, Passes, needs_concrete_pointers,
+};
 use oclave_spirv::analysis::variable_facts::VariableFacts;
 use oclave_spirv::check;
 use oclave_spirv::transform::block_layout;
@@ -84,7 +86,10 @@ pub fn legalize_watched(
     let takes = |c: u32| target.capabilities.as_ref().is_some_and(|all| all.contains(&c));
     let renumbered = global_decorations::for_device(&module, takes)?;
     let stripped = strip::strip(renumbered.as_ref().unwrap_or(&module), takes)?;
-    let mut passes = Passes::new(target.for_passes(), &image.name, watch);
+    let uniform_work_groups =
+        !image.kernels.is_empty() && image.kernels.iter().all(|kernel| kernel.uniform_work_groups);
+    let of = Image { name: &image.name, uniform_work_groups };
+    let mut passes = Passes::new(target.for_passes(), of, watch);
     // What `pass` adds needs no fences: the interpreter's own accesses meet no others.
     let fenced = passes.insert_fences(stripped)?;
     let LegalBarriers { module, refused_kernels } = passes.legalize_barriers(pass(fenced)?)?;

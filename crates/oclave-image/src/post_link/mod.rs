@@ -62,6 +62,9 @@ pub struct PostLinkOptions {
     /// Whether `mad` becomes a multiplication and an addition, each of which rounds. Otherwise the
     /// driver decides.
     pub round_products: bool,
+    /// Whether the last work-groups of a launch may be smaller than the others. Otherwise drivers
+    /// need no code for these.
+    pub non_uniform_work_groups: bool,
 }
 
 /// Turns modules into device images.
@@ -198,6 +201,7 @@ fn link_unit(
     // Signatures come from the module as the translator wrote it: dead-code elimination drops its
     // strings.
     let mut kernels = signatures_with(&references, &types, &ids)?;
+    kernels.iter_mut().for_each(|kernel| kernel.uniform_work_groups |= !options.non_uniform_work_groups);
     let virtual_functions = lowered.as_ref().map(|lowered| {
         let variables = ids.keys().copied().collect();
         Virtual::new(lowered, &references, &FunctionAspects::new(&references, &types, &variables))

@@ -57,6 +57,7 @@ pub fn forms_without_fp64(
 /// Whether kernels take the same arguments and ranges.
 fn is_called_as(kernel: &KernelSignature, other: &KernelSignature) -> bool {
     kernel.parameters == other.parameters
+        && kernel.uniform_work_groups == other.uniform_work_groups
         && kernel.required_work_group_size == other.required_work_group_size
         && kernel.required_sub_group_size == other.required_sub_group_size
 }

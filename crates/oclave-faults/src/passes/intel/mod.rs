@@ -8,3 +8,4 @@ pub(crate) mod integer_maximum;
 pub(crate) mod inverted_bounds;
 pub(crate) mod opaque_negations;
 pub(crate) mod scalar_loops;
+pub(crate) mod uniform_groups;

@@ -31,7 +31,7 @@ fault! {
 }
 
 pub(in crate::passes) const PASS: Pass =
-    pass(Fault::Q59, "wide_arguments", |on| split(on.module, on.target.vector_argument_bytes, on.image));
+    pass(Fault::Q59, "wide_arguments", |on| split(on.module, on.target.vector_argument_bytes, on.image.name));
 
 /// The widest vectors that PoCL passes in registers. It has a library of built-in functions for each
 /// class of processors, and takes one by the features of the host or by this variable.

@@ -47,7 +47,8 @@ fault! {
     }
 }
 
-pub(in crate::passes) const PASS: Pass = pass(Fault::Q42, "deep_conditions", |on| bound(on.module, on.image));
+pub(in crate::passes) const PASS: Pass =
+    pass(Fault::Q42, "deep_conditions", |on| bound(on.module, on.image.name));
 
 /// The conditions that may be one inside the other.
 const MOST: usize = 79;

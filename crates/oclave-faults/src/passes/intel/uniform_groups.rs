@@ -1,0 +1,82 @@
+//! Work-groups of one size, for Intel's CPU runtime.
+//!
+//! SPIR-V cannot say that all work-groups of a launch have the same size. OpenCL C before 2.0 promises it (OpenCL 3.0 API, `clEnqueueNDRangeKernel`,
+//! `CL_INVALID_WORK_GROUP_SIZE`), and Intel's runtime looks at the version of OpenCL C in `OpSource`. The option `-cl-uniform-work-group-size`
+//! changes nothing for a module.
+//!
+//! With version 1.2, the runtime does not have functions that only later versions have. Modules that may need one keep their version.
+
+use crate::Fault;
+use crate::passes::{Pass, Result, pass};
+use crate::table::{INTEL, fault};
+use oclave_spirv::{
+    BuiltIn, Capability, Definitions, Editor, Instruction, Module, Op, Section, SourceLanguage,
+};
+
+fault! {
+    /// **Q83. Intel's CPU runtime 2026.2.** Kernels of OpenCL C 2.0 and later have code for work-groups that are smaller than the others.
+    /// A product of matrices in blocks of 16 takes 12 times as long with it. So modules of images without such work-groups say OpenCL C 1.2,
+    /// unless they need functions of a later version.
+    Q83 {
+        affects: [INTEL],
+        seen: Measurements,
+        symptom: "Code for smaller work-groups makes kernels slow.",
+        remedy: "`OpSource` says OpenCL C 1.2 if all work-groups have one size (`uniform_groups`).",
+        upstream: [],
+    }
+}
+
+pub(in crate::passes) const PASS: Pass = pass(Fault::Q83, "uniform_groups", |on| {
+    if on.image.uniform_work_groups { promise(on.module) } else { Ok(None) }
+});
+
+const OPENCL_C_1_2: [u32; 2] = [SourceLanguage::OpenCL_C as u32, 102_000];
+
+/// The capabilities of OpenCL C 1.2 and its usual extensions.
+const CAPABILITIES: [Capability; 16] = [
+    Capability::Addresses,
+    Capability::Linkage,
+    Capability::Kernel,
+    Capability::Vector16,
+    Capability::Float16Buffer,
+    Capability::Float16,
+    Capability::Float64,
+    Capability::Int64,
+    Capability::Int16,
+    Capability::Int8,
+    Capability::ImageBasic,
+    Capability::LiteralSampler,
+    Capability::Image1D,
+    Capability::Sampled1D,
+    Capability::ImageBuffer,
+    Capability::SampledBuffer,
+];
+
+/// The module as one of OpenCL C 1.2; `None` where it may need a later version.
+///
+/// # Errors
+/// As [`Editor::finish`].
+pub(crate) fn promise(module: &Module) -> Result<Option<Module>> {
+    let head = || module.instructions().take_while(|i| !i.is(Op::Function));
+    let is_of_1_2 = |i: Instruction<'_>| match i.operands() {
+        &[capability] if i.is(Op::Capability) => CAPABILITIES.iter().any(|known| *known as u32 == capability),
+        &[language, version, ..] if i.is(Op::Source) => [language, version] != OPENCL_C_1_2,
+        _ => true,
+    };
+    if !head().all(is_of_1_2) || module.built_ins().any(|(_, what)| is_of_2_0(what)) {
+        return Ok(None);
+    }
+    let definitions = Definitions::new(module);
+    let mut edit = Editor::new(&definitions);
+    let is_source = |i: &Instruction<'_>| matches!(i.op(), Some(Op::Source | Op::SourceContinued));
+    head().filter(is_source).for_each(|source| edit.remove(&source));
+    edit.push_in(Section::DebugStrings, Op::Source, &OPENCL_C_1_2);
+    Ok(edit.finish()?)
+}
+
+/// Whether only OpenCL C 2.0 and later have a function for a built-in variable.
+fn is_of_2_0(what: u32) -> bool {
+    [BuiltIn::EnqueuedWorkgroupSize, BuiltIn::GlobalLinearId, BuiltIn::LocalInvocationIndex]
+        .into_iter()
+        .any(|later| later as u32 == what)
+}
