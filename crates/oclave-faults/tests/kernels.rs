@@ -41,7 +41,7 @@ fn is_changed(image: &DeviceImage, fault: Fault) -> bool {
 
 /// Faults with a pass, and without a kernel here. Small kernels show nothing of some. Others need sources that piglit's tests cannot
 /// be: structs by value, virtual functions, C++.
-const WITHOUT_KERNEL: [Fault; 12] = [
+const WITHOUT_KERNEL: [Fault; 13] = [
     Fault::Q9,
     Fault::Q17,
     Fault::Q21,
@@ -54,6 +54,7 @@ const WITHOUT_KERNEL: [Fault; 12] = [
     Fault::Q79,
     Fault::Q80,
     Fault::Q82,
+    Fault::Q83,
 ];
 
 #[test]

@@ -1225,10 +1225,10 @@ fn functions_of_no_library_get_parts_of_wide_vectors() {
     assert!(what.contains("compute it from the components"), "{what}");
 }
 
-/// A kernel of OpenCL C 3.0 that loads a built-in variable.
-fn loads_a_built_in(what: BuiltIn) -> Module {
+/// A kernel of OpenCL C 3.0 that loads a built-in variable, and may have a barrier.
+fn loads_a_built_in(what: BuiltIn, has_barrier: bool) -> Module {
     let o = |op, operands: &[u32]| (op, operands.to_vec());
-    let code = of_kernel(
+    let mut code = of_kernel(
         &[],
         [
             (Op::EntryPoint, with_string(&[6, 20], "k", &[10])),
@@ -1239,22 +1239,25 @@ fn loads_a_built_in(what: BuiltIn) -> Module {
             o(Op::TypeVector, &[4, 2, 3]),
             o(Op::TypePointer, &[5, 1, 4]),
             o(Op::TypeFunction, &[3, 1]),
+            o(Op::Constant, &[2, 7, 2]),
+            o(Op::Constant, &[2, 8, 272]),
             o(Op::Variable, &[5, 10, 1]),
             o(Op::Function, &[1, 20, 0, 3]),
             o(Op::Label, &[21]),
             o(Op::Load, &[4, 22, 10]),
-            o(Op::Return, &[]),
-            o(Op::FunctionEnd, &[]),
         ],
     );
+    code.extend(has_barrier.then(|| o(Op::ControlBarrier, &[7, 7, 8])));
+    code.extend([o(Op::Return, &[]), o(Op::FunctionEnd, &[])]);
     assemble(Version::V1_0, &code)
 }
 
 #[test]
 fn kernels_without_smaller_work_groups_are_of_opencl_c_1_2() {
-    let versions = |what, uniform_work_groups| {
-        let mut image = image(&loads_a_built_in(what));
-        image.kernels = signatures(&loads_a_built_in(what)).unwrap();
+    let versions = |what, has_barrier, uniform_work_groups| {
+        let module = loads_a_built_in(what, has_barrier);
+        let mut image = image(&module);
+        image.kernels = signatures(&module).unwrap();
         image.kernels.iter_mut().for_each(|kernel| kernel.uniform_work_groups = uniform_work_groups);
         let target = DeviceTarget { faults: Fault::Q83.into(), ..rich() };
         let module = Module::from_words(legalize(&image, &target).unwrap()).unwrap();
@@ -1262,7 +1265,8 @@ fn kernels_without_smaller_work_groups_are_of_opencl_c_1_2() {
         let sources = module.instructions().filter(|i| i.is(Op::Source));
         sources.map(|i| i.operands()[1]).collect::<Vec<_>>()
     };
-    assert_eq!(versions(BuiltIn::WorkgroupSize, true), [102_000]);
-    assert_eq!(versions(BuiltIn::WorkgroupSize, false), [300_000]);
-    assert_eq!(versions(BuiltIn::EnqueuedWorkgroupSize, true), [300_000]);
+    assert_eq!(versions(BuiltIn::WorkgroupSize, true, true), [102_000]);
+    assert_eq!(versions(BuiltIn::WorkgroupSize, true, false), [300_000]);
+    assert_eq!(versions(BuiltIn::WorkgroupSize, false, true), [300_000]);
+    assert_eq!(versions(BuiltIn::EnqueuedWorkgroupSize, true, true), [300_000]);
 }

@@ -4,7 +4,8 @@
 //! `CL_INVALID_WORK_GROUP_SIZE`), and Intel's runtime looks at the version of OpenCL C in `OpSource`. The option `-cl-uniform-work-group-size`
 //! changes nothing for a module.
 //!
-//! With version 1.2, the runtime does not have functions that only later versions have. Modules that may need one keep their version.
+//! With version 1.2, the runtime does not have functions that only later versions have. Modules that may need one keep their version. So do
+//! modules without barriers, whose kernels take the same time with either version.
 
 use crate::Fault;
 use crate::passes::{Pass, Result, pass};
@@ -15,8 +16,8 @@ use oclave_spirv::{
 
 fault! {
     /// **Q83. Intel's CPU runtime 2026.2.** Kernels of OpenCL C 2.0 and later have code for work-groups that are smaller than the others.
-    /// A product of matrices in blocks of 16 takes 12 times as long with it. So modules of images without such work-groups say OpenCL C 1.2,
-    /// unless they need functions of a later version.
+    /// A product of matrices in blocks of 16 takes 12 times as long with it. So modules with barriers say OpenCL C 1.2 if no launch has such
+    /// work-groups, unless they need functions of a later version.
     Q83 {
         affects: [INTEL],
         seen: Measurements,
@@ -52,7 +53,7 @@ const CAPABILITIES: [Capability; 16] = [
     Capability::SampledBuffer,
 ];
 
-/// The module as one of OpenCL C 1.2; `None` where it may need a later version.
+/// The module as one of OpenCL C 1.2; `None` where it has no barrier, or may need a later version.
 ///
 /// # Errors
 /// As [`Editor::finish`].
@@ -63,7 +64,8 @@ pub(crate) fn promise(module: &Module) -> Result<Option<Module>> {
         &[language, version, ..] if i.is(Op::Source) => [language, version] != OPENCL_C_1_2,
         _ => true,
     };
-    if !head().all(is_of_1_2) || module.built_ins().any(|(_, what)| is_of_2_0(what)) {
+    let has_barrier = module.instructions().any(|i| i.is(Op::ControlBarrier));
+    if !has_barrier || !head().all(is_of_1_2) || module.built_ins().any(|(_, what)| is_of_2_0(what)) {
         return Ok(None);
     }
     let definitions = Definitions::new(module);
