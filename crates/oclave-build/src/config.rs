@@ -227,10 +227,10 @@ impl Config {
 
     /// Lets the last work-groups of a launch be smaller than the others. The default is off.
     ///
-    /// If this is off, a launch whose work-group size does not divide its range is refused on every
-    /// device, as SYCL refuses an `nd_range` of this kind (SYCL 2020, section 4.9.1.2). Drivers then
-    /// need no code for smaller work-groups, which makes some kernels with barriers up to 12 times
-    /// as fast on Intel's CPU runtime. A range without a work-group size may have any length.
+    /// If this is off, every device refuses a launch whose work-group size does not divide its
+    /// range. SYCL does so, too (SYCL 2020, section 4.9.1.2). Drivers then need no code for smaller
+    /// work-groups. On Intel's CPU runtime, some kernels with barriers are up to 12 times as fast.
+    /// A range without a work-group size may have any length.
     ///
     /// On, the launch succeeds on devices that have smaller work-groups, and is refused on others.
     pub fn non_uniform_work_groups(&mut self, non_uniform: bool) -> &mut Self {

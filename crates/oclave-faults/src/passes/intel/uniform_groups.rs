@@ -10,6 +10,7 @@
 use crate::Fault;
 use crate::passes::{Pass, Result, pass};
 use crate::table::{INTEL, fault};
+use oclave_spirv::transform::capabilities;
 use oclave_spirv::{
     BuiltIn, Capability, Definitions, Editor, Instruction, Module, Op, Section, SourceLanguage,
 };
@@ -59,13 +60,12 @@ const CAPABILITIES: [Capability; 16] = [
 /// As [`Editor::finish`].
 pub(crate) fn promise(module: &Module) -> Result<Option<Module>> {
     let head = || module.instructions().take_while(|i| !i.is(Op::Function));
-    let is_of_1_2 = |i: Instruction<'_>| match i.operands() {
-        &[capability] if i.is(Op::Capability) => CAPABILITIES.iter().any(|known| *known as u32 == capability),
-        &[language, version, ..] if i.is(Op::Source) => [language, version] != OPENCL_C_1_2,
-        _ => true,
-    };
+    let is_known = |capability: u32| CAPABILITIES.iter().any(|known| *known as u32 == capability);
     let has_barrier = module.instructions().any(|i| i.is(Op::ControlBarrier));
-    if !has_barrier || !head().all(is_of_1_2) || module.built_ins().any(|(_, what)| is_of_2_0(what)) {
+    let says_1_2 = head().any(|i| i.is(Op::Source) && i.operands().starts_with(&OPENCL_C_1_2));
+    let needs_more =
+        !capabilities::declared(module).all(is_known) || module.built_ins().any(|(_, what)| is_of_2_0(what));
+    if !has_barrier || says_1_2 || needs_more {
         return Ok(None);
     }
     let definitions = Definitions::new(module);
