@@ -106,8 +106,8 @@ pub(crate) fn change_phi(
     edit.replace(phi, Op::Phi, &words);
 }
 
-/// Changes values. In each function that has some, `begin` writes a value at the entry. `change` gets that value, and then the new id of the
-/// unchanged value, its type, and its old id. It writes the changed value, which has the old id.
+/// Changes values. `begin` writes a value at the entry of each function that has some. `change` gets that value first. It also gets the new id
+/// of the unchanged value, its type, and its old id. It writes the changed value, which has the old id.
 pub(crate) fn change_values<'m>(
     edit: &mut Editor<'m>,
     values: &HashSet<u32>,

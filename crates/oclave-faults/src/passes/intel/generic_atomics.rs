@@ -5,14 +5,13 @@
 //! Modules whose source is OpenCL C++ get the functions of OpenCL 2.0 (`atomic_fetch_add_explicit`),
 //! which exist for all pointers.
 
+use super::with_source;
 use crate::Fault;
 use crate::passes::{Pass, Result, pass};
 use crate::table::{INTEL, fault};
 use oclave_spirv::SourceLanguage;
 
-use oclave_spirv::{
-    Definitions, Editor, Instruction, Module, Op, Section, StorageClass, Type, TypeTable, is_atomic,
-};
+use oclave_spirv::{Definitions, Instruction, Module, Op, StorageClass, Type, TypeTable, is_atomic};
 
 fault! {
     /// **Q24. Intel's CPU runtime 2026.2.** A program with an atomic instruction on a generic
@@ -36,7 +35,7 @@ const OPENCL_CPP: [u32; 2] = [SourceLanguage::OpenCL_CPP as u32, 100_000];
 /// The module as one of OpenCL C++; `None` where it has no atomic instruction on a generic pointer.
 ///
 /// # Errors
-/// As [`Editor::finish`].
+/// As [`with_source`].
 pub(crate) fn as_cpp(module: &Module) -> Result<Option<Module>> {
     let definitions = Definitions::new(module);
     let types = TypeTable::new(&definitions);
@@ -50,11 +49,7 @@ pub(crate) fn as_cpp(module: &Module) -> Result<Option<Module>> {
     if !module.instructions().any(|i| i.op().is_some_and(is_atomic) && is_generic(&i)) {
         return Ok(None);
     }
-    let mut edit = Editor::new(&definitions);
-    let is_source = |i: &Instruction<'_>| matches!(i.op(), Some(Op::Source | Op::SourceContinued));
-    module.instructions().filter(is_source).for_each(|source| edit.remove(&source));
-    edit.push_in(Section::DebugStrings, Op::Source, &OPENCL_CPP);
-    Ok(edit.finish()?)
+    with_source(module, OPENCL_CPP)
 }
 
 /// Whether a module asks at run time for the address space of a generic pointer (`to_global`).

@@ -9,3 +9,19 @@ pub(crate) mod inverted_bounds;
 pub(crate) mod opaque_negations;
 pub(crate) mod scalar_loops;
 pub(crate) mod uniform_groups;
+
+use crate::passes::Result;
+use oclave_spirv::{Definitions, Editor, Instruction, Module, Op, Section};
+
+/// The module with another language and version in `OpSource`, by which Intel's reader of SPIR-V chooses functions.
+///
+/// # Errors
+/// As [`Editor::finish`].
+fn with_source(module: &Module, source: [u32; 2]) -> Result<Option<Module>> {
+    let definitions = Definitions::new(module);
+    let mut edit = Editor::new(&definitions);
+    let is_source = |i: &Instruction<'_>| matches!(i.op(), Some(Op::Source | Op::SourceContinued));
+    module.instructions().filter(is_source).for_each(|source| edit.remove(&source));
+    edit.push_in(Section::DebugStrings, Op::Source, &source);
+    Ok(edit.finish()?)
+}

@@ -7,13 +7,12 @@
 //! With version 1.2, the runtime does not have functions that only later versions have. Modules that may need one keep their version. So do
 //! modules without barriers, whose kernels take the same time with either version.
 
+use super::with_source;
 use crate::Fault;
 use crate::passes::{Pass, Result, pass};
 use crate::table::{INTEL, fault};
 use oclave_spirv::transform::capabilities;
-use oclave_spirv::{
-    BuiltIn, Capability, Definitions, Editor, Instruction, Module, Op, Section, SourceLanguage,
-};
+use oclave_spirv::{BuiltIn, Capability, Module, Op, SourceLanguage};
 
 fault! {
     /// **Q83. Intel's CPU runtime 2026.2.** Kernels of OpenCL C 2.0 and later have code for work-groups that are smaller than the others.
@@ -57,23 +56,18 @@ const CAPABILITIES: [Capability; 16] = [
 /// The module as one of OpenCL C 1.2; `None` where it has no barrier, or may need a later version.
 ///
 /// # Errors
-/// As [`Editor::finish`].
+/// As [`with_source`].
 pub(crate) fn promise(module: &Module) -> Result<Option<Module>> {
-    let head = || module.instructions().take_while(|i| !i.is(Op::Function));
+    let mut head = module.instructions().take_while(|i| !i.is(Op::Function));
     let is_known = |capability: u32| CAPABILITIES.iter().any(|known| *known as u32 == capability);
     let has_barrier = module.instructions().any(|i| i.is(Op::ControlBarrier));
-    let says_1_2 = head().any(|i| i.is(Op::Source) && i.operands().starts_with(&OPENCL_C_1_2));
+    let says_1_2 = head.any(|i| i.is(Op::Source) && i.operands().starts_with(&OPENCL_C_1_2));
     let needs_more =
         !capabilities::declared(module).all(is_known) || module.built_ins().any(|(_, what)| is_of_2_0(what));
     if !has_barrier || says_1_2 || needs_more {
         return Ok(None);
     }
-    let definitions = Definitions::new(module);
-    let mut edit = Editor::new(&definitions);
-    let is_source = |i: &Instruction<'_>| matches!(i.op(), Some(Op::Source | Op::SourceContinued));
-    head().filter(is_source).for_each(|source| edit.remove(&source));
-    edit.push_in(Section::DebugStrings, Op::Source, &OPENCL_C_1_2);
-    Ok(edit.finish()?)
+    with_source(module, OPENCL_C_1_2)
 }
 
 /// Whether only OpenCL C 2.0 and later have a function for a built-in variable.
