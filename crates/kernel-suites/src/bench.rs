@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
 use crate::classics::{self, Timed, timed};
 use crate::images;
 use crate::ours::{self, Ours};
@@ -34,6 +36,7 @@ pub(crate) fn run(real: &str, device: &str, words: &[&str]) -> Result<ExitCode, 
         return Err("bench needs a folder of images".to_owned());
     }
     if let [name] = names {
+        stay_on_one_processor()?;
         let one = timed(name).found.ok_or_else(|| format!("there is no kernel {name} to be timed"))?;
         let rows =
             rows(real, device, folders, &one).map_err(|error| format!("{name} on {device}: {error}"))?;
@@ -127,6 +130,20 @@ impl Side for ByUs {
     fn read(&mut self) -> Result<Vec<Vec<u8>>, String> {
         self.ours.contents(&self.prepared).map_err(|error| error.to_string())
     }
+}
+
+/// Keeps this process, and the threads that drivers start, on one processor. The time of threads that still run on other processors
+/// is missing from [`cpu_time`] at times, up to half of a launch's.
+///
+/// # Errors
+/// The system refuses.
+fn stay_on_one_processor() -> Result<(), String> {
+    let refused = |error| format!("cannot choose a processor: {error}");
+    let allowed = sched_getaffinity(None).map_err(refused)?;
+    let first = (0..CpuSet::MAX_CPU).find(|cpu| allowed.is_set(*cpu)).ok_or("no processor is allowed")?;
+    let mut one = CpuSet::new();
+    one.set(first);
+    sched_setaffinity(None, &one).map_err(refused)
 }
 
 /// How long all threads of this process ran. On a busy machine, minima of it are steady where those of the wall clock are not.
