@@ -9,9 +9,15 @@
 //! Barriers that PoCL itself puts into loops count, too: `ImplicitBarriers::Everywhere`.
 //!
 //! PoCL does not repeat volatile loads. So loads become volatile where their value is needed behind
-//! a barrier, and something may have written the memory by then.
+//! a barrier, and something may have written the memory by then. Work-items run one after the other
+//! between two barriers. So writes between the same two barriers count wherever they stand.
+//!
+//! PoCL keeps what depends on a phi at the start of a loop with barriers (`tryToRematerialize` of its
+//! `WorkitemLoops.cc`). By then the phi is a variable. So sums such as `sum += l[i]` stay as they are,
+//! unless LLVM may move the addition behind the barrier.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::ops::Range;
 
 use super::barriers::innermost_loops;
 use super::fences::Addresses;
@@ -104,7 +110,8 @@ struct Search<'a, 'd, 'm> {
 
 /// What the instructions of a function do, by their places in it.
 struct Facts<'m> {
-    barriers: Vec<usize>,
+    /// Barriers, and calls of functions with barriers, with the writes between each and the next barriers.
+    barriers: BTreeMap<usize, BTreeSet<usize>>,
     /// Instructions that write, and the pointers that they write through; `None` for anywhere.
     writes: Vec<(usize, Option<u32>)>,
     users: HashMap<u32, Vec<usize>>,
@@ -121,21 +128,38 @@ impl<'m> Search<'_, '_, 'm> {
         for (at, (_, load)) in self.body.iter().enumerate().filter(|(_, (_, i))| i.is(Op::Load)) {
             let Some(from) = load.operand(0).filter(|from| self.is_memory(*from)) else { continue };
             let Some(value) = load.result_id() else { continue };
-            let reached = self.reached(at, None);
-            let is_after = |other: usize| self.is_behind(at, other, &reached);
-            let writes = || facts.writes.iter().filter(|(place, _)| is_below || is_after(*place));
-            let is_written = is_below
-                || writes().any(|(_, to)| to.is_none_or(|to| self.addresses.may_share_memory(from, to)));
-            let barriers: Vec<usize> =
-                facts.barriers.iter().copied().filter(|barrier| is_after(*barrier)).collect();
-            if is_written
-                && (is_below || !barriers.is_empty())
+            let barriers = if is_below { Vec::new() } else { self.barriers_at_writes(at, from, &facts) };
+            if (is_below || !barriers.is_empty())
                 && self.is_needed_behind(at, value, &barriers, &facts, is_below)
             {
                 found.push(load.at);
             }
         }
         found
+    }
+
+    /// The barriers after a load behind which another write may have reached its memory: writes before
+    /// the barrier, and between it and the next one.
+    fn barriers_at_writes(&self, load: usize, from: u32, facts: &Facts<'_>) -> Vec<usize> {
+        let writes: BTreeSet<usize> = self.later_writes(load, from, facts).into_iter().collect();
+        let reached = self.reached(writes.iter().map(|at| self.block(*at)), Some(self.block(load)));
+        let is_written_before = |barrier: usize| {
+            let block = self.block(barrier);
+            reached.contains(&block) || writes.range(..barrier).any(|at| self.block(*at) == block)
+        };
+        let after_load = self.reached([self.block(load)], None);
+        let barriers = facts.barriers.iter().filter(|(at, _)| self.is_behind(load, **at, &after_load));
+        let written = barriers.filter(|(at, next)| is_written_before(**at) || !next.is_disjoint(&writes));
+        written.map(|(at, _)| *at).collect()
+    }
+
+    /// The places after a load that may write its memory.
+    fn later_writes(&self, load: usize, from: u32, facts: &Facts<'_>) -> Vec<usize> {
+        let reached = self.reached([self.block(load)], None);
+        let may_change = |to: Option<u32>| to.is_none_or(|to| self.addresses.may_share_memory(from, to));
+        let is_later =
+            |(at, to): &&(usize, Option<u32>)| self.is_behind(load, *at, &reached) && may_change(*to);
+        facts.writes.iter().filter(is_later).map(|(at, _)| *at).collect()
     }
 
     /// Loads whose value is needed behind a barrier of PoCL's own. It stands at the start of this loop
@@ -149,12 +173,10 @@ impl<'m> Search<'_, '_, 'm> {
         let is_repeated = |at: usize, load: &Instruction<'m>| {
             let from = load.operand(0).filter(|from| load.is(Op::Load) && self.is_memory(*from));
             let Some((from, value)) = from.zip(load.result_id()) else { return false };
-            let reached = self.reached(at, None);
-            let is_after = |place: &usize| self.is_behind(at, *place, &reached);
-            let may_change = |to: Option<u32>| to.is_none_or(|to| self.addresses.may_share_memory(from, to));
-            let writes = facts.writes.iter().filter(|(place, to)| is_after(place) && may_change(*to));
-            let writes: Vec<usize> = writes.map(|(place, _)| *place).collect();
-            let behind: Vec<usize> = barriers.iter().copied().filter(is_after).collect();
+            let writes = self.later_writes(at, from, &facts);
+            let reached = self.reached([self.block(at)], None);
+            let behind: Vec<usize> =
+                barriers.iter().copied().filter(|place| self.is_behind(at, *place, &reached)).collect();
             let is_needed = |places: &[usize]| self.is_needed_behind(at, value, places, &facts, false);
             !writes.is_empty() && is_needed(&behind) && is_needed(&writes)
         };
@@ -163,15 +185,19 @@ impl<'m> Search<'_, '_, 'm> {
     }
 
     fn facts(&self) -> Facts<'m> {
-        let mut facts =
-            Facts { barriers: Vec::new(), writes: Vec::new(), users: HashMap::new(), reads: HashMap::new() };
+        let mut facts = Facts {
+            barriers: BTreeMap::new(),
+            writes: Vec::new(),
+            users: HashMap::new(),
+            reads: HashMap::new(),
+        };
         let definitions = self.addresses.definitions;
         for (at, (_, instruction)) in self.body.iter().enumerate() {
             let called = instruction.operand(0).filter(|_| instruction.is(Op::FunctionCall));
             if instruction.is(Op::ControlBarrier)
                 || called.is_some_and(|callee| self.uniformity.has_barriers(callee))
             {
-                facts.barriers.push(at);
+                facts.barriers.insert(at, BTreeSet::new());
             }
             if called.is_some() {
                 facts.writes.push((at, None));
@@ -191,7 +217,33 @@ impl<'m> Search<'_, '_, 'm> {
                 facts.reads.entry(from).or_default().push(*instruction);
             }
         }
+        let writes: BTreeSet<usize> = facts.writes.iter().map(|(at, _)| *at).collect();
+        for (at, next) in &mut facts.barriers {
+            next.extend(self.until_barriers(*at).into_iter().flat_map(|places| writes.range(places)));
+        }
         facts
+    }
+
+    /// The places that work-items reach from a barrier without another one, as ranges in blocks.
+    fn until_barriers(&self, barrier: usize) -> Vec<Range<usize>> {
+        let (mut found, mut seen, mut open) = (Vec::new(), BTreeSet::new(), vec![barrier + 1]);
+        while let Some(start) = open.pop() {
+            let block = self.block(start);
+            let rest = self.body.get(start..).unwrap_or_default();
+            let count = rest.iter().take_while(|(at, i)| *at == block && !i.is(Op::ControlBarrier)).count();
+            found.push(start..start + count);
+            let is_whole = rest.get(count).is_none_or(|(at, _)| *at != block);
+            for to in self.successors(block).iter().filter(|_| is_whole) {
+                if seen.insert(*to) {
+                    open.extend(self.body.iter().position(|(at, _)| at == to));
+                }
+            }
+        }
+        found
+    }
+
+    fn successors(&self, block: usize) -> &[usize] {
+        self.flow.blocks.get(block).map_or(&[], |block| block.successors.as_slice())
     }
 
     /// Whether a pointer leads to memory that may change, and not to a private variable as a whole.
@@ -205,13 +257,12 @@ impl<'m> Search<'_, '_, 'm> {
         self.body.get(at).map_or(0, |(block, _)| *block)
     }
 
-    /// The blocks that can follow that of an instruction, on ways past a block.
-    fn reached(&self, from: usize, past: Option<usize>) -> BTreeSet<usize> {
+    /// The blocks that can follow some blocks, on paths around one.
+    fn reached(&self, from: impl IntoIterator<Item = usize>, past: Option<usize>) -> BTreeSet<usize> {
         let mut reached = BTreeSet::new();
-        let mut open = vec![self.block(from)];
+        let mut open: Vec<usize> = from.into_iter().collect();
         while let Some(block) = open.pop() {
-            let next = self.flow.blocks.get(block).map(|block| block.successors.as_slice());
-            for to in next.into_iter().flatten() {
+            for to in self.successors(block) {
                 if Some(*to) != past && reached.insert(*to) {
                     open.push(*to);
                 }
@@ -236,9 +287,9 @@ impl<'m> Search<'_, '_, 'm> {
         let home = self.block(load);
         let behind: BTreeMap<usize, BTreeSet<usize>> = barriers
             .iter()
-            // Of a way that comes by the load again, the load counts.
+            // On a path that runs the load again, the later load decides.
             .filter(|barrier| self.block(**barrier) != home || **barrier > load)
-            .map(|barrier| (*barrier, self.reached(*barrier, Some(home))))
+            .map(|barrier| (*barrier, self.reached([self.block(*barrier)], Some(home))))
             .collect();
         let is_behind = |block: usize, at: usize| {
             behind.iter().any(|(barrier, reached)| {
@@ -268,6 +319,7 @@ impl<'m> Search<'_, '_, 'm> {
                     continue;
                 }
                 if let Some(result) = user.result_id().filter(|_| computes(user))
+                    && !self.is_kept(*block, result, facts)
                     && seen.insert(result)
                 {
                     open.push((result, steps + 1));
@@ -279,6 +331,36 @@ impl<'m> Search<'_, '_, 'm> {
                     let reads = facts.reads.get(&to).into_iter().flatten().filter_map(|i| i.result_id());
                     open.extend(reads.filter(|read| seen.insert(*read)).map(|read| (read, steps + 1)));
                 }
+            }
+        }
+        false
+    }
+
+    /// Whether PoCL keeps a value, and LLVM leaves it in its block, as a phi takes it at the end of the block.
+    fn is_kept(&self, block: usize, value: u32, facts: &Facts<'_>) -> bool {
+        let label = self.flow.blocks.get(block).map(|block| block.label);
+        let users = facts.users.get(&value).into_iter().flatten().filter_map(|at| self.body.get(*at));
+        let mut phis = users.filter(|(_, user)| user.is(Op::Phi));
+        let takes = |pair: &[u32]| pair.first() == Some(&value) && pair.get(1) == label.as_ref();
+        phis.any(|(_, phi)| phi.operands().chunks_exact(2).any(takes)) && self.needs_loop_phi(value)
+    }
+
+    /// Whether a value depends on a phi at the start of a loop with barriers. Phis elsewhere may become
+    /// selections, so what they depend on does not count.
+    fn needs_loop_phi(&self, value: u32) -> bool {
+        let definitions = self.addresses.definitions;
+        let (mut seen, mut open) = (HashSet::from([value]), vec![value]);
+        while let Some(instruction) = open.pop().and_then(|id| definitions.instruction(id)) {
+            let header = instruction.result_id().and_then(|id| self.flow.phis.get(&id));
+            let of = header.and_then(|header| self.flow.loops.iter().find(|of| of.header == *header));
+            if of.is_some_and(|of| self.uniformity.has_barrier(self.flow, of)) {
+                return true;
+            }
+            if of.is_some() || (computes(&instruction) && !instruction.is(Op::Phi)) {
+                instruction.visit_ids(definitions, |word, role| {
+                    let id = instruction.word(word).filter(|_| role == Role::Id);
+                    open.extend(id.filter(|id| seen.insert(*id)));
+                });
             }
         }
         false
