@@ -69,8 +69,11 @@ impl Changes {
         let interpreters = interpreters(definitions.module());
         if target.faults.has(Fault::Q14) {
             let tangled = tangled_functions(uniformity, flows);
+            // The ends of loops in the kernel itself can change instead.
             let lone = with_callers(flows, |flow| {
-                implicit_barriers == ImplicitBarriers::Everywhere && !lone_loops(uniformity, flow).is_empty()
+                implicit_barriers == ImplicitBarriers::Everywhere
+                    && !uniformity.kernels().contains(&flow.function)
+                    && !lone_loops(uniformity, flow).is_empty()
             });
             let is_wrong_kernel = |flow: &&Flow<'_>| {
                 let id = flow.function;
@@ -94,7 +97,12 @@ impl Changes {
                         && first.is_some_and(|block| !changes.entries.contains(&block.label))
                 };
                 let left: Vec<&Flow<'_>> = flows.iter().filter(is_left).collect();
-                left.into_iter().for_each(|flow| changes.isolate(uniformity, flow, 1));
+                for flow in left {
+                    if !single.contains(&flow.function) {
+                        changes.add_all_ends(definitions, uniformity, flow);
+                    }
+                    changes.isolate(uniformity, flow, 1);
+                }
             }
             return changes;
         }
@@ -154,9 +162,10 @@ impl Changes {
     /// Puts a barrier before each condition on the path to a barrier, or to a loop into which the
     /// device's compiler puts one. Before the `innermost` conditions the compiler does so itself.
     ///
-    /// PoCL 7.1 also gets barriers at the join of the branches, and at the start of the branch that leads on.
-    /// Without the latter, it computes values of that branch for the first work-item with an id that the group
-    /// lacks. The cases of a switch get none: see Q48.
+    /// PoCL 7.1 also gets barriers at the join of the branches, and at the start of both. Without a barrier at the
+    /// start of the branch that leads on, it computes values of that branch for the first work-item with an
+    /// id that the group lacks. With that barrier alone, it may find no end of the other branch, and ends the
+    /// process. The cases of a switch get none: see Q48.
     fn isolate(&mut self, uniformity: &Uniformity<'_, '_>, flow: &Flow<'_>, innermost: usize) {
         let mut add = |conditions: Vec<usize>| {
             let is_nested = |at: &usize| flow.ends_loop(*at) || flow.is_nested(*at);
@@ -168,7 +177,7 @@ impl Changes {
                     // The condition inside another one, and that one.
                     let pairs = conditions.iter().copied().zip(conditions.iter().copied().skip(1));
                     let pairs = pairs.filter(|(_, at)| !flow.ends_loop(*at));
-                    let branches = pairs.filter_map(|(inner, at)| flow.branch_to(at, inner));
+                    let branches = pairs.flat_map(|(inner, at)| flow.branches(at, inner));
                     self.behind.extend(labels(flow, joins.chain(branches).collect()));
                 }
                 self.before.extend(labels(flow, outer().collect()));
