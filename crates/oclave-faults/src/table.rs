@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::driver::{Driver, Family, Version};
-use crate::passes::{inline_hints, intel, mesa, pocl, wrong_functions};
+use crate::passes::{called_functions, inline_hints, intel, mesa, pocl, wrong_functions};
 use crate::runtime;
 
 /// A fault of a driver, by its number.
@@ -209,7 +209,7 @@ pub const FAULTS: &[Row] = &[
     runtime::Q6,
     runtime::Q7,
     runtime::Q8,
-    pocl::called_functions::Q9,
+    called_functions::Q9,
     runtime::Q11,
     runtime::Q12,
     pocl::barriers::Q13,
@@ -233,7 +233,7 @@ pub const FAULTS: &[Row] = &[
     intel::divergent_phis::Q32,
     pocl::volatile_loads::Q33,
     runtime::Q34,
-    intel::integer_maximum::Q35,
+    intel::integer_bounds::Q35,
     mesa::phi_pairs::Q36,
     runtime::Q37,
     runtime::Q38,

@@ -11,6 +11,7 @@
 //! | [`finish`](Passes::finish) | has sorted blocks, and no generic pointers that the device lacks |
 
 mod built_in_vector;
+pub(crate) mod called_functions;
 mod error;
 pub(crate) mod inline_hints;
 pub(crate) mod intel;
@@ -28,7 +29,7 @@ use oclave_spirv::{Module, check};
 
 pub use error::{Error, Result};
 use intel::{
-    divergent_phis, filled_arrays, generic_atomics, half_broadcasts, integer_maximum, inverted_bounds,
+    divergent_phis, filled_arrays, generic_atomics, half_broadcasts, integer_bounds, inverted_bounds,
     opaque_negations, scalar_loops, uniform_groups,
 };
 use mesa::{
@@ -40,8 +41,8 @@ use pocl::barriers;
 pub use pocl::barriers::{LegalBarriers, kernels_with_tangled_barriers};
 pub use pocl::wide_arguments::vector_argument_bytes;
 use pocl::{
-    called_functions, endless_loops, fences, fixed_addresses, inverted_votes, masked_counters,
-    private_arrays, vector_accesses, volatile_loads, wide_arguments, zero_lanes,
+    endless_loops, fences, fixed_addresses, inverted_votes, masked_counters, private_arrays, vector_accesses,
+    volatile_loads, wide_arguments, zero_lanes,
 };
 
 use crate::{Fault, FaultSet};
@@ -108,7 +109,7 @@ const LATE: &[Pass] = &[
     wrong_functions::FUNCTIONS,
     wrong_functions::ALIGNED_STORES,
     wrong_functions::LONG_MAD_SAT,
-    integer_maximum::PASS,
+    integer_bounds::PASS,
     inverted_bounds::PASS,
     zero_lanes::PASS,
     masked_counters::PASS,

@@ -1,7 +1,6 @@
 //! Passes for faults of PoCL.
 
 pub(crate) mod barriers;
-pub(crate) mod called_functions;
 mod dead_ends;
 pub(crate) mod endless_loops;
 pub(crate) mod fences;

@@ -39,7 +39,8 @@ fault! {
     }
 }
 
-pub(in crate::passes) const PASS: Pass = pass(Fault::Q9, "called_functions", |on| expand(on.module));
+pub(in crate::passes) const PASS: Pass =
+    pass(Fault::Q9, "called_functions", |on| expand(on.module, |_| true));
 
 const CEIL: u32 = 12;
 const COPYSIGN: u32 = 13;
@@ -80,18 +81,21 @@ const SHUFFLE2: u32 = 183;
 const U_MUL_HI: u32 = 203;
 const U_MAD_HI: u32 = 204;
 
-/// The module with instructions for such functions; `None` where there are none.
+/// The module with instructions for those of these functions that `is_meant` holds for; `None` where there are none.
 ///
 /// # Errors
 /// As [`Editor::finish`].
-pub(crate) fn expand(module: &Module) -> Result<Option<Module>> {
+pub(in crate::passes) fn expand(
+    module: &Module,
+    is_meant: impl Fn(&Call<'_>) -> bool,
+) -> Result<Option<Module>> {
     let definitions = Definitions::new(module);
     let Some(set) = definitions.opencl_std() else { return Ok(None) };
     let types = TypeTable::new(&definitions);
     let mut edit = Editor::new(&definitions);
     let mut intrinsics = Intrinsics::default();
     for instruction in module.instructions() {
-        let Some(call) = Call::read(&instruction, set, &types) else { continue };
+        let Some(call) = Call::read(&instruction, set, &types).filter(&is_meant) else { continue };
         let mut at = edit.before(&instruction);
         if call.write_intrinsic(&mut at, &mut intrinsics) || call.write(&mut at) {
             // The result stays, and its name and decorations, too.
@@ -120,7 +124,7 @@ impl Intrinsics {
 }
 
 /// A call of a function of OpenCL.std.
-struct Call<'a> {
+pub(in crate::passes) struct Call<'a> {
     number: u32,
     arguments: &'a [u32],
     ty: u32,
@@ -133,6 +137,11 @@ struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
+    /// Whether it is `min`, `max` or `clamp` of integers that are no vectors.
+    pub(in crate::passes) fn bounds_integer(&self) -> bool {
+        self.lanes.is_none() && matches!(self.number, S_MAX | U_MAX | S_MIN | U_MIN | S_CLAMP | U_CLAMP)
+    }
+
     fn read(instruction: &Instruction<'a>, set: u32, types: &TypeTable<'_>) -> Option<Self> {
         let &[of, number, ref arguments @ ..] = instruction.operands() else { return None };
         if of != set || !instruction.is(Op::ExtInst) {
