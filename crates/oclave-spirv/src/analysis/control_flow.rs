@@ -173,13 +173,19 @@ impl<'m> Flow<'m> {
         (is_block && around(join) == around(branch)).then_some(join)
     }
 
-    /// The blocks that only a conditional branch leads to, if one of them is on all paths to another block.
-    /// None for a switch.
-    pub fn branches(&self, branch: usize, block: usize) -> Vec<usize> {
-        let is_branch = |of: &&Block<'_>| of.terminator.is_some_and(|end| end.is(Op::BranchConditional));
-        let to = self.blocks.get(branch).filter(is_branch).into_iter().flat_map(|of| &of.successors).copied();
-        let branches: Vec<usize> = to.filter(|to| self.predecessor(*to) == Some(branch)).collect();
-        if branches.iter().any(|to| self.dominates(*to, block)) { branches } else { Vec::new() }
+    /// The block that a conditional branch leads to on all paths to a block. `None` if other blocks lead
+    /// there, too, and for a switch.
+    pub fn branch_to(&self, branch: usize, block: usize) -> Option<usize> {
+        let branching = self.blocks.get(branch)?;
+        branching.terminator.filter(|terminator| terminator.is(Op::BranchConditional))?;
+        let mut to = branching.successors.iter().copied();
+        to.find(|to| self.predecessor(*to) == Some(branch) && self.dominates(*to, block))
+    }
+
+    /// The blocks that only this branch leads to.
+    pub fn branches(&self, branch: usize) -> impl Iterator<Item = usize> {
+        let to = self.blocks.get(branch).into_iter().flat_map(|block| &block.successors).copied();
+        to.filter(move |to| self.predecessor(*to) == Some(branch))
     }
 
     /// Whether the ways behind a branch meet only where all of them do.

@@ -17,6 +17,8 @@ use oclave_spirv::{BuiltIn, Cursor, Definitions, Editor, Instruction, Module, Op
 
 /// Semantics of `barrier(CLK_LOCAL_MEM_FENCE)`.
 const LOCAL_FENCE: u64 = 0x110;
+/// Semantics of `barrier(CLK_GLOBAL_MEM_FENCE)`.
+const GLOBAL_FENCE: u64 = 0x210;
 
 /// Innermost loops without barriers and with one end, into which the device's compiler may put one,
 /// and the blocks that end them.
@@ -52,6 +54,8 @@ pub(super) struct Changes {
     before: BTreeSet<u32>,
     /// Labels of blocks with a barrier at their start.
     behind: BTreeSet<u32>,
+    /// As `behind`, with a barrier that LLVM does not take for the same.
+    other_branches: BTreeSet<u32>,
 }
 
 impl Changes {
@@ -162,10 +166,10 @@ impl Changes {
     /// Puts a barrier before each condition on the path to a barrier, or to a loop into which the
     /// device's compiler puts one. Before the `innermost` conditions the compiler does so itself.
     ///
-    /// PoCL 7.1 also gets barriers at the join of the branches, and at the start of both. Without a barrier at the
-    /// start of the branch that leads on, it computes values of that branch for the first work-item with an
-    /// id that the group lacks. With that barrier alone, it may find no end of the other branch, and ends the
-    /// process. The cases of a switch get none: see Q48.
+    /// PoCL 7.1 also gets barriers at the join of the branches, and at the start of both. Without one at the
+    /// start of the branch that leads on, the first work-item gets values of that branch for an id that the
+    /// group lacks. With that barrier alone, PoCL may find no end of the other branch, and ends the process.
+    /// The two differ, as LLVM would put equal ones before the condition. The cases of a switch get none: see Q48.
     fn isolate(&mut self, uniformity: &Uniformity<'_, '_>, flow: &Flow<'_>, innermost: usize) {
         let mut add = |conditions: Vec<usize>| {
             let is_nested = |at: &usize| flow.ends_loop(*at) || flow.is_nested(*at);
@@ -177,7 +181,10 @@ impl Changes {
                     // The condition inside another one, and that one.
                     let pairs = conditions.iter().copied().zip(conditions.iter().copied().skip(1));
                     let pairs = pairs.filter(|(_, at)| !flow.ends_loop(*at));
-                    let branches = pairs.flat_map(|(inner, at)| flow.branches(at, inner));
+                    let branches = pairs.filter_map(|(inner, at)| Some((at, flow.branch_to(at, inner)?)));
+                    let (at, branches): (Vec<usize>, Vec<usize>) = branches.unzip();
+                    let others = at.into_iter().flat_map(|at| flow.branches(at));
+                    self.other_branches.extend(labels(flow, others.collect()));
                     self.behind.extend(labels(flow, joins.chain(branches).collect()));
                 }
                 self.before.extend(labels(flow, outer().collect()));
@@ -242,6 +249,8 @@ impl Changes {
         let has_code = |label: &&u32| definitions.block(**label).any(|i| !is_start_or_end(&i));
         let behind = self.behind.iter().filter(|label| !self.before.contains(label) || has_code(label));
         behind.for_each(|label| barrier(&mut edit.at_start(*label), LOCAL_FENCE));
+        let others = self.other_branches.difference(&self.behind);
+        others.for_each(|label| barrier(&mut edit.at_start(*label), GLOBAL_FENCE));
         self.before.iter().for_each(|label| barrier(&mut edit.at_end(*label), LOCAL_FENCE));
         if !self.ends.is_empty() {
             let local = BuiltInVector::add(&mut edit, BuiltIn::LocalInvocationId, target.address_bits);
