@@ -73,11 +73,8 @@ impl Changes {
         let interpreters = interpreters(definitions.module());
         if target.faults.has(Fault::Q14) {
             let tangled = tangled_functions(uniformity, flows);
-            // The ends of loops in the kernel itself can change instead.
             let lone = with_callers(flows, |flow| {
-                implicit_barriers == ImplicitBarriers::Everywhere
-                    && !uniformity.kernels().contains(&flow.function)
-                    && !lone_loops(uniformity, flow).is_empty()
+                implicit_barriers == ImplicitBarriers::Everywhere && !lone_loops(uniformity, flow).is_empty()
             });
             let is_wrong_kernel = |flow: &&Flow<'_>| {
                 let id = flow.function;
@@ -101,12 +98,7 @@ impl Changes {
                         && first.is_some_and(|block| !changes.entries.contains(&block.label))
                 };
                 let left: Vec<&Flow<'_>> = flows.iter().filter(is_left).collect();
-                for flow in left {
-                    if !single.contains(&flow.function) {
-                        changes.add_all_ends(definitions, uniformity, flow);
-                    }
-                    changes.isolate(uniformity, flow, 1);
-                }
+                left.into_iter().for_each(|flow| changes.isolate(uniformity, flow, 1));
             }
             return changes;
         }

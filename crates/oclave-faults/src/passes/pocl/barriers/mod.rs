@@ -10,10 +10,9 @@
 //! - Barriers under conditions, and in loops with several ends, make both compute wrongly or abort
 //!   ("Could not find a dominating alternative variable").
 //!
-//! 7.1 has another method, continuations, which is right for all of these. It takes that method if an
-//! outermost loop with a barrier has several exits. So kernels with such barriers get such a loop, which
-//! is left at once. Kernels in which only PoCL's own barriers are wrong stay as they are: the exits of those loops are
-//! made to depend on the work-item. With continuations they took up to 1.8 times as long.
+//! 7.1 has another way to compile, by continuations, which is right for all of these. It takes that
+//! way where an outermost loop with a barrier has several ends. So kernels that would go wrong get
+//! such a loop, which is left at once.
 //!
 //! Both have one more fault. Where a condition leads past a barrier, PoCL tries it with the first
 //! work-item alone. In groups of 1 × n, and on 7.1 of one, that work-item then runs some code
@@ -27,8 +26,8 @@
 //! get such an end (`divergent_exits`).
 //!
 //! 6.0 takes the other way only if the environment says `POCL_WORK_GROUP_METHOD=cbs`. There kernels
-//! with such barriers are written with one barrier (`one_barrier.rs`). On both versions, the end of a loop into
-//! which PoCL would put a barrier is made to depend on the work-item. This changes no result, and PoCL
+//! with such barriers are written with one barrier (`one_barrier.rs`). The end of a loop into which
+//! PoCL would put a barrier is made to depend on the work-item. This changes no result, and PoCL
 //! then leaves the loop alone. LLVM may take the loops out of a loop, and make loops of rounds that
 //! change nothing (`idle_iterations`). So all ends of all such loops are made so. Both need the loops and barriers in the kernel itself, so
 //! functions with them are inlined first.
