@@ -132,8 +132,8 @@ impl Side for ByUs {
     }
 }
 
-/// Keeps this process, and the threads that drivers start, on one processor. The time of threads that still run on other processors
-/// is missing from [`cpu_time`] at times, up to half of a launch's.
+/// Keeps this process, and the threads that drivers start, on one processor. Otherwise [`cpu_time`] may miss the time of a thread that
+/// still runs on another processor. That was up to half of a launch.
 ///
 /// # Errors
 /// The system refuses.

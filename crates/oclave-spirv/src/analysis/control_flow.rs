@@ -178,8 +178,7 @@ impl<'m> Flow<'m> {
     pub fn branch_to(&self, branch: usize, block: usize) -> Option<usize> {
         let branching = self.blocks.get(branch)?;
         branching.terminator.filter(|terminator| terminator.is(Op::BranchConditional))?;
-        let mut to = branching.successors.iter().copied();
-        to.find(|to| self.predecessor(*to) == Some(branch) && self.dominates(*to, block))
+        self.branches(branch).find(|to| self.dominates(*to, block))
     }
 
     /// The blocks that only this branch leads to.

@@ -10,7 +10,7 @@ use crate::table::{INTEL, fault};
 
 fault! {
     /// **Q35. Intel's CPU runtime 2026.2.** `max` with an id of a work-item counts as a bound of the
-    /// group, where the kernel uses that dimension for nothing else. From source, `out[get_global_id(0)]
+    /// group. This happens if the kernel uses that dimension for nothing else. From source, `out[get_global_id(0)]
     /// = max((uint)get_local_id(1), 1u);` writes nothing in groups of 8 × 1. So `max` of integers
     /// becomes a comparison and a selection. `min` and `clamp` are right. But Sobel's operator takes 1.3 times
     /// as long with them as from source, and as long as from source with selections.

@@ -141,25 +141,30 @@ impl<'m> Search<'_, '_, 'm> {
     /// The barriers after a load behind which another write may have reached its memory: writes before
     /// the barrier, and between it and the next one.
     fn barriers_at_writes(&self, load: usize, from: u32, facts: &Facts<'_>) -> Vec<usize> {
-        let writes: BTreeSet<usize> = self.later_writes(load, from, facts).into_iter().collect();
-        let reached = self.reached(writes.iter().map(|at| self.block(*at)), Some(self.block(load)));
+        let after_load = self.reached([self.block(load)], None);
+        let writes: BTreeSet<usize> = self.later_writes(load, from, &after_load, facts).collect();
+        let after_writes = self.reached(writes.iter().map(|at| self.block(*at)), Some(self.block(load)));
         let is_written_before = |barrier: usize| {
             let block = self.block(barrier);
-            reached.contains(&block) || writes.range(..barrier).any(|at| self.block(*at) == block)
+            after_writes.contains(&block) || writes.range(..barrier).any(|at| self.block(*at) == block)
         };
-        let after_load = self.reached([self.block(load)], None);
         let barriers = facts.barriers.iter().filter(|(at, _)| self.is_behind(load, **at, &after_load));
         let written = barriers.filter(|(at, next)| is_written_before(**at) || !next.is_disjoint(&writes));
         written.map(|(at, _)| *at).collect()
     }
 
-    /// The places after a load that may write its memory.
-    fn later_writes(&self, load: usize, from: u32, facts: &Facts<'_>) -> Vec<usize> {
-        let reached = self.reached([self.block(load)], None);
-        let may_change = |to: Option<u32>| to.is_none_or(|to| self.addresses.may_share_memory(from, to));
-        let is_later =
-            |(at, to): &&(usize, Option<u32>)| self.is_behind(load, *at, &reached) && may_change(*to);
-        facts.writes.iter().filter(is_later).map(|(at, _)| *at).collect()
+    /// The places after a load that may write its memory. `reached` are the blocks that can follow the load's.
+    fn later_writes(
+        &self,
+        load: usize,
+        from: u32,
+        reached: &BTreeSet<usize>,
+        facts: &Facts<'_>,
+    ) -> impl Iterator<Item = usize> {
+        let may_change = move |to: Option<u32>| to.is_none_or(|to| self.addresses.may_share_memory(from, to));
+        let writes = facts.writes.iter().copied();
+        let later = writes.filter(move |(at, to)| self.is_behind(load, *at, reached) && may_change(*to));
+        later.map(|(at, _)| at)
     }
 
     /// Loads whose value is needed behind a barrier of PoCL's own. It stands at the start of this loop
@@ -173,8 +178,8 @@ impl<'m> Search<'_, '_, 'm> {
         let is_repeated = |at: usize, load: &Instruction<'m>| {
             let from = load.operand(0).filter(|from| load.is(Op::Load) && self.is_memory(*from));
             let Some((from, value)) = from.zip(load.result_id()) else { return false };
-            let writes = self.later_writes(at, from, &facts);
             let reached = self.reached([self.block(at)], None);
+            let writes: Vec<usize> = self.later_writes(at, from, &reached, &facts).collect();
             let behind: Vec<usize> =
                 barriers.iter().copied().filter(|place| self.is_behind(at, *place, &reached)).collect();
             let is_needed = |places: &[usize]| self.is_needed_behind(at, value, places, &facts, false);

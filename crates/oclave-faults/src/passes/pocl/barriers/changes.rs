@@ -158,10 +158,10 @@ impl Changes {
     /// Puts a barrier before each condition on the path to a barrier, or to a loop into which the
     /// device's compiler puts one. Before the `innermost` conditions the compiler does so itself.
     ///
-    /// PoCL 7.1 also gets barriers at the join of the branches, and at the start of both. Without one at the
-    /// start of the branch that leads on, the first work-item gets values of that branch for an id that the
-    /// group lacks. With that barrier alone, PoCL may find no end of the other branch, and ends the process.
-    /// The two differ, as LLVM would put equal ones before the condition. The cases of a switch get none: see Q48.
+    /// PoCL 7.1 also gets barriers at the join of the branches, and at the start of both. One branch leads to the
+    /// barrier or the loop. Without a barrier at its start, the first work-item computes its values with an id that
+    /// the group lacks. With that barrier alone, PoCL may find no end of the other branch, and aborts. The two
+    /// barriers differ, because LLVM would move equal ones before the condition. The cases of a switch get none: see Q48.
     fn isolate(&mut self, uniformity: &Uniformity<'_, '_>, flow: &Flow<'_>, innermost: usize) {
         let mut add = |conditions: Vec<usize>| {
             let is_nested = |at: &usize| flow.ends_loop(*at) || flow.is_nested(*at);
