@@ -446,3 +446,19 @@ fault! {
         upstream: [],
     }
 }
+
+fault! {
+    /// **Q84. PoCL 7.1.** A kernel that was given `CL_KERNEL_EXEC_INFO_SVM_PTRS` keeps the second record (Q3) of each
+    /// allocation in the list while it runs, also of those that are freed meanwhile. If the kernel runs for longer than
+    /// freed memory is kept, new memory overlaps such a record, and PoCL aborts ("Overlapping BDA pointer!").
+    /// `memory_comes_and_goes_while_a_kernel_follows_pointers` aborted in every run. With USM, it did not.
+    ///
+    /// Kernels on a CPU reach all memory without being told. So the driver is not told there.
+    Q84 {
+        affects: [POCL_CPU_7],
+        seen: Programs,
+        symptom: "Memory that is freed while a kernel with a list of SVM pointers runs ends the process.",
+        remedy: "No lists, as kernels reach all SVM.",
+        upstream: [],
+    }
+}

@@ -273,4 +273,5 @@ pub const FAULTS: &[Row] = &[
     pocl::private_arrays::Q81,
     mesa::narrow_counters::Q82,
     intel::uniform_groups::Q83,
+    runtime::Q84,
 ];

@@ -3,6 +3,7 @@
 use crate::common;
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use crate::common::context;
 use oclave::device::mask::Mask;
@@ -191,9 +192,10 @@ fn has_flag(device: &Device) -> bool {
     is_used && types.into_iter().any(|one| one.contains(SvmCapabilities::INDIRECT_ACCESS))
 }
 
-/// NVIDIA's driver is not told, as that makes each launch slower (Q31).
+/// NVIDIA's driver is not told, as that makes each launch slower (Q31). PoCL 7.1 is not told, as it would abort (Q84).
 fn reaches_all_untold(device: &Device) -> bool {
-    device.platform().name() == "NVIDIA CUDA"
+    let platform = device.platform();
+    platform.name() == "NVIDIA CUDA" || platform.version().contains("PoCL 7.1")
 }
 
 /// A target, memory that keeps its address, and a call that reads behind that address.
@@ -229,6 +231,34 @@ fn kernels_follow_pointers_in_memory(context: Context) {
             _ => 1,
         };
         assert_eq!(session.count("clSetKernelExecInfo"), calls, "{kind:?}");
+    }
+}
+
+/// A kernel may follow pointers to all memory of its context, while other memory is freed and allocated. PoCL 7.1 aborts
+/// if it was told so (Q84).
+#[device_test]
+fn memory_comes_and_goes_while_a_kernel_follows_pointers(context: Context) {
+    for device in each_kind(context.device()) {
+        let kind = device.capabilities().memory().unwrap().kind;
+        let queue = common::queue(&device);
+        let (_target, kept, out) = kept_address(&queue);
+        let allocate =
+            |len| (0..200).map(|_| queue.context().alloc_device::<u8>(len).unwrap()).collect::<Vec<_>>();
+        let follow = |loops| indirect::follow_address_late(&kept, &out, loops);
+        let start = Instant::now();
+        queue.single_task(follow(50_000_000)).unwrap().wait().unwrap();
+        let loops = 50_000_000.0 * 2.0 / start.elapsed().as_secs_f32();
+        let early = allocate(70 << 10);
+        let event = queue.single_task(follow(loops as u32)).unwrap();
+        drop(early);
+        // Freed memory has been kept for long enough. The driver gets it back, and gives it out again.
+        std::thread::sleep(Duration::from_millis(1200));
+        drop(queue.context().alloc_device::<u8>(200 << 10).unwrap());
+        let late = allocate(90 << 10);
+        println!("{kind:?}: the kernel has ended before: {}", event.is_complete().unwrap());
+        drop(late);
+        event.wait().unwrap();
+        assert_eq!(*out.read().unwrap(), [42], "{kind:?}");
     }
 }
 

@@ -5,7 +5,7 @@
 //! Everything above calls [`Pointers`] and does not know which one it is. Four things differ between the kinds:
 //!
 //! - Drivers without USM must be told which allocations a kernel may reach by pointers in memory
-//!   (but see Q31). [`Live`] knows them. With unified SVM, it depends on the types of memory.
+//!   (but see Q31 and Q84). [`Live`] knows them. With unified SVM, it depends on the types of memory.
 //! - Where memory is *mapped*, the host can only access it between [`Pointers::map`] and
 //!   [`Pointers::unmap`].
 //! - Copies of buffers name a handle and an offset, which [`Live`] finds by the address.
@@ -73,9 +73,10 @@ impl Pointers {
             MemoryKind::BufferAddress => MemoryApi::Buffers(device.api(), &device.tables().device_address),
             MemoryKind::UnifiedSvm => MemoryApi::Unified(Unified::of(devices)?),
         };
-        // On a second device, the memory might be elsewhere.
-        let (is_one, faults) = (devices.len() == 1, device.driver_faults());
-        let reached_untold = is_one && faults.has(Fault::Q31);
+        let faults = device.driver_faults();
+        // On a second device, the memory might be elsewhere. The devices with Q84 are CPUs.
+        let reached_untold = devices.iter().all(|one| one.driver_faults().has(Fault::Q84))
+            || (devices.len() == 1 && faults.has(Fault::Q31));
         let by_svm = matches!(memory_api, MemoryApi::Svm(_) | MemoryApi::Unified(_));
         let are_numbers = reached_untold && faults.has(Fault::Q34) && by_svm;
         let images_by_buffers = faults.has(Fault::Q41);
