@@ -341,6 +341,20 @@ fn conditions_around_loops_are_isolated() {
     assert_eq!(ends(&seven, "loops_in_loops"), 0);
 }
 
+/// Bounds of loops are followed into functions that are called once, as these become part of their kernels. The parameters of others may
+/// be different in each work-item, so their kernels get continuations.
+#[test]
+fn functions_that_are_called_once_are_looked_into() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../oclave-image/tests/fixtures/called_once.O2.spv");
+    let module = Module::from_bytes(&std::fs::read(path).unwrap()).unwrap();
+    let seven = legalize_barriers(module.clone(), &pocl7()).unwrap().module;
+    let has = |kernel: &str, op| count(&seven, kernel, &[op]);
+    assert_eq!((has("once", Op::FunctionCall), has("once", Op::ControlBarrier)), (0, 0));
+    assert_eq!((has("twice", Op::FunctionCall), has("twice", Op::ControlBarrier)), (2, 2));
+    // 6.0 puts barriers only beside others.
+    assert_eq!(legalize_barriers(module.clone(), &pocl6()).unwrap().module, module);
+}
+
 /// The work-item that no group has leaves a loop where the compiler drops a condition that would keep it
 /// there.
 #[test]

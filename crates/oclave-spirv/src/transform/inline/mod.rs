@@ -43,6 +43,33 @@ pub fn into_kernels_with_barriers(module: Module) -> Result<Module> {
     })
 }
 
+/// The module with functions inlined that have loops and are called in one place.
+///
+/// # Errors
+/// As [`Editor::finish`](crate::Editor::finish).
+pub fn loops_called_once(module: Module) -> Result<Module> {
+    inline(module, BTreeSet::new(), |module| {
+        let flows = Flow::of_functions(module);
+        let definitions = Definitions::new(module);
+        let uniformity = Uniformity::new(&definitions, &flows);
+        let calls = calls(&flows);
+        let mut places: BTreeMap<u32, usize> = BTreeMap::new();
+        for callee in flows.iter().flat_map(|flow| &flow.blocks).flat_map(|block| &block.calls) {
+            *places.entry(*callee).or_default() += 1;
+        }
+        let is_wanted = |flow: &&Flow<'_>| {
+            !flow.loops.is_empty()
+                && places.get(&flow.function) == Some(&1)
+                && !uniformity.kernels().contains(&flow.function)
+                && !reaches(&calls, flow.function, flow.function)
+        };
+        Wanted {
+            callers: flows.iter().map(|flow| flow.function).collect(),
+            callees: flows.iter().filter(is_wanted).map(|flow| flow.function).collect(),
+        }
+    })
+}
+
 /// The module with all that its kernels call inlined, but for functions that call themselves and
 /// those of more words than `most_words`.
 ///

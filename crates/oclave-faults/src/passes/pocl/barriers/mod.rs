@@ -30,7 +30,8 @@
 //! PoCL would put a barrier is made to depend on the work-item. This changes no result, and PoCL
 //! then leaves the loop alone. LLVM may take the loops out of a loop, and make loops of rounds that
 //! change nothing (`idle_iterations`). So all ends of all such loops are made so. Both need the loops and barriers in the kernel itself, so
-//! functions with them are inlined first.
+//! functions with them are inlined first. On 7.1, functions with loops that are called in one place are inlined: the kernel shows
+//! whether a bound is the same for a group.
 //!
 //! The interpreter's kernels choose by a condition which barriers come next. It is the same for
 //! all work-items of a group, and both versions are right there. So these kernels get neither form
@@ -188,6 +189,9 @@ pub(crate) fn legalize_barriers(module: Module, target: &Target) -> Result<Legal
     if target.faults.has(Fault::Q15) {
         module = with_one_barrier(module, target, |uniformity, _| uniformity.kernels() - &choosing)?;
         refused_kernels = tangled_kernels(&module, &choosing);
+    }
+    if target.faults.has(Fault::Q48) {
+        module = inline::loops_called_once(module)?;
     }
     let changed = {
         let flows = Flow::of_functions(&module);
