@@ -68,16 +68,17 @@ fn devices_that_call_simple_functions_get_instructions() {
             code.push((Op::ExtInst, words));
         }
     }
-    code.extend([o(Op::Return, &[]), o(Op::FunctionEnd, &[])]);
+    code.extend([o(Op::Dot, &[3, 99, 25, 25]), o(Op::Return, &[]), o(Op::FunctionEnd, &[])]);
     let before = assemble(Version::V1_2, &code);
     support::assert_valid("the calls", &before);
-    let count = |module: &Module| module.instructions().filter(|i| i.is(Op::ExtInst)).count();
+    let count =
+        |module: &Module| module.instructions().filter(|i| i.is(Op::ExtInst) || i.is(Op::Dot)).count();
     for functions_are_called in [false, true] {
         let faults = if functions_are_called { Fault::Q9.into() } else { FaultSet::NONE };
         let target = DeviceTarget { faults, ..rich() };
         let after = Module::from_words(legalize(&image(&before), &target).unwrap()).unwrap();
         support::assert_valid("the instructions", &after);
-        assert_eq!((count(&before), count(&after)), (72, if functions_are_called { 0 } else { 72 }));
+        assert_eq!((count(&before), count(&after)), (73, if functions_are_called { 0 } else { 73 }));
         let linkage = Decoration::LinkageAttributes as u32;
         let named = after.instructions().filter(|i| i.is(Op::Decorate) && i.operand(1) == Some(linkage));
         let names: BTreeSet<String> = named

@@ -13,6 +13,7 @@
 //! | `sqrt`, `fma`, `fmin`, `fmax`, `floor`, `ceil`, `trunc`, `rint`, `copysign` | intrinsic functions of LLVM |
 //! | `native_sqrt`, `half_sqrt` | that of `sqrt` |
 //! | `rsqrt`, `native_rsqrt`, `half_rsqrt` | that of `sqrt`, and a division |
+//! | `dot` of vectors | a product and sums |
 //!
 //! PoCL translates SPIR-V to LLVM IR, where an imported function with the name of an intrinsic function is that function.
 
@@ -29,7 +30,7 @@ fault! {
     /// processor, and such kernels do not. Each `min`, `max`, `clamp`, `rotate` or `mad` is a call, and neither
     /// loops nor work-items with one are vectorised. A median of nine bytes took five times as long as from source. In task
     /// lists of 1024 work-items each `mad` took 2.7 and 0.7 ns. A simulation of bodies with `sqrt` took 2.5 times as long as with an
-    /// instruction. So simple functions become instructions, or intrinsic functions of LLVM.
+    /// instruction, and one with `dot` took 1.4 times as long as from source. So simple functions become instructions, or intrinsic functions of LLVM.
     Q9 {
         affects: [POCL_6],
         seen: Measurements,
@@ -42,44 +43,53 @@ fault! {
 pub(in crate::passes) const PASS: Pass =
     pass(Fault::Q9, "called_functions", |on| expand(on.module, |_| true));
 
-const CEIL: u32 = 12;
-const COPYSIGN: u32 = 13;
-const FABS: u32 = 23;
-const FLOOR: u32 = 25;
-const FMA: u32 = 26;
-const FMAX: u32 = 27;
-const FMIN: u32 = 28;
-const MAD: u32 = 42;
-const RINT: u32 = 53;
-const RSQRT: u32 = 56;
-const SQRT: u32 = 61;
-const TRUNC: u32 = 66;
-const HALF_RSQRT: u32 = 77;
-const HALF_SQRT: u32 = 79;
-const NATIVE_RSQRT: u32 = 91;
-const NATIVE_SQRT: u32 = 93;
-const FCLAMP: u32 = 95;
-const FMAX_COMMON: u32 = 97;
-const FMIN_COMMON: u32 = 98;
-const MIX: u32 = 99;
-const S_ABS: u32 = 141;
-const S_CLAMP: u32 = 149;
-const U_CLAMP: u32 = 150;
-const S_MAD_HI: u32 = 153;
-const S_MAX: u32 = 156;
-const U_MAX: u32 = 157;
-const S_MIN: u32 = 158;
-const U_MIN: u32 = 159;
-const S_MUL_HI: u32 = 160;
-const ROTATE: u32 = 161;
-const S_MAD24: u32 = 167;
-const U_MAD24: u32 = 168;
-const S_MUL24: u32 = 169;
-const U_MUL24: u32 = 170;
-const SHUFFLE: u32 = 182;
-const SHUFFLE2: u32 = 183;
-const U_MUL_HI: u32 = 203;
-const U_MAD_HI: u32 = 204;
+/// A function that drivers may call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Function {
+    /// Of OpenCL.std, by number.
+    Std(u32),
+    /// `OpDot`.
+    Dot,
+}
+
+const CEIL: Function = Function::Std(12);
+const COPYSIGN: Function = Function::Std(13);
+const FABS: Function = Function::Std(23);
+const FLOOR: Function = Function::Std(25);
+const FMA: Function = Function::Std(26);
+const FMAX: Function = Function::Std(27);
+const FMIN: Function = Function::Std(28);
+const MAD: Function = Function::Std(42);
+const RINT: Function = Function::Std(53);
+const RSQRT: Function = Function::Std(56);
+const SQRT: Function = Function::Std(61);
+const TRUNC: Function = Function::Std(66);
+const HALF_RSQRT: Function = Function::Std(77);
+const HALF_SQRT: Function = Function::Std(79);
+const NATIVE_RSQRT: Function = Function::Std(91);
+const NATIVE_SQRT: Function = Function::Std(93);
+const FCLAMP: Function = Function::Std(95);
+const FMAX_COMMON: Function = Function::Std(97);
+const FMIN_COMMON: Function = Function::Std(98);
+const MIX: Function = Function::Std(99);
+const S_ABS: Function = Function::Std(141);
+const S_CLAMP: Function = Function::Std(149);
+const U_CLAMP: Function = Function::Std(150);
+const S_MAD_HI: Function = Function::Std(153);
+const S_MAX: Function = Function::Std(156);
+const U_MAX: Function = Function::Std(157);
+const S_MIN: Function = Function::Std(158);
+const U_MIN: Function = Function::Std(159);
+const S_MUL_HI: Function = Function::Std(160);
+const ROTATE: Function = Function::Std(161);
+const S_MAD24: Function = Function::Std(167);
+const U_MAD24: Function = Function::Std(168);
+const S_MUL24: Function = Function::Std(169);
+const U_MUL24: Function = Function::Std(170);
+const SHUFFLE: Function = Function::Std(182);
+const SHUFFLE2: Function = Function::Std(183);
+const U_MUL_HI: Function = Function::Std(203);
+const U_MAD_HI: Function = Function::Std(204);
 
 /// The module with instructions for those of these functions that `is_meant` holds for; `None` where there are none.
 ///
@@ -90,7 +100,7 @@ pub(in crate::passes) fn expand(
     is_meant: impl Fn(&Call<'_>) -> bool,
 ) -> Result<Option<Module>> {
     let definitions = Definitions::new(module);
-    let Some(set) = definitions.opencl_std() else { return Ok(None) };
+    let set = definitions.opencl_std();
     let types = TypeTable::new(&definitions);
     let mut edit = Editor::new(&definitions);
     let mut intrinsics = Intrinsics::default();
@@ -103,6 +113,23 @@ pub(in crate::passes) fn expand(
         }
     }
     Ok(edit.finish()?)
+}
+
+/// Writes the sum of the products of lanes, which is what `OpDot` gives for two vectors.
+pub(in crate::passes) fn write_dot(at: &mut Cursor<'_, '_>, ty: u32, result: u32, [a, b]: [u32; 2]) {
+    let definitions = at.definitions();
+    let vector = definitions.type_of(a).unwrap_or(ty);
+    let lanes = definitions.instruction(vector).and_then(|ty| ty.operand(1)).unwrap_or(1);
+    let products = at.emit(Op::FMul, vector, &[a, b]);
+    let mut sum = at.emit(Op::CompositeExtract, ty, &[products, 0]);
+    for lane in 1..lanes {
+        let product = at.emit(Op::CompositeExtract, ty, &[products, lane]);
+        if lane + 1 == lanes {
+            at.push(Op::FAdd, &[ty, result, sum, product]);
+        } else {
+            sum = at.emit(Op::FAdd, ty, &[sum, product]);
+        }
+    }
 }
 
 /// The intrinsic functions of LLVM that are imported, by name.
@@ -123,9 +150,9 @@ impl Intrinsics {
     }
 }
 
-/// A call of a function of OpenCL.std.
+/// A call of a function.
 pub(in crate::passes) struct Call<'a> {
-    number: u32,
+    function: Function,
     arguments: &'a [u32],
     ty: u32,
     result: u32,
@@ -139,14 +166,17 @@ pub(in crate::passes) struct Call<'a> {
 impl<'a> Call<'a> {
     /// Whether it is `min`, `max` or `clamp` of integers that are no vectors.
     pub(in crate::passes) fn bounds_integer(&self) -> bool {
-        self.lanes.is_none() && matches!(self.number, S_MAX | U_MAX | S_MIN | U_MIN | S_CLAMP | U_CLAMP)
+        self.lanes.is_none() && matches!(self.function, S_MAX | U_MAX | S_MIN | U_MIN | S_CLAMP | U_CLAMP)
     }
 
-    fn read(instruction: &Instruction<'a>, set: u32, types: &TypeTable<'_>) -> Option<Self> {
-        let &[of, number, ref arguments @ ..] = instruction.operands() else { return None };
-        if of != set || !instruction.is(Op::ExtInst) {
-            return None;
-        }
+    fn read(instruction: &Instruction<'a>, set: Option<u32>, types: &TypeTable<'_>) -> Option<Self> {
+        let (function, arguments) = match (instruction.op()?, instruction.operands()) {
+            (Op::ExtInst, &[of, number, ref arguments @ ..]) if Some(of) == set => {
+                (Function::Std(number), arguments)
+            }
+            (Op::Dot, arguments) => (Function::Dot, arguments),
+            _ => return None,
+        };
         let (ty, result) = (instruction.result_type()?, instruction.result_id()?);
         let (lane, lanes) = match types.ty(ty)? {
             Type::Vector { component, count } => (types.ty(component)?, Some(count)),
@@ -157,13 +187,13 @@ impl<'a> Call<'a> {
             Type::Float { width } => (width, true),
             _ => return None,
         };
-        Some(Self { number, arguments, ty, result, width, is_float, lanes })
+        Some(Self { function, arguments, ty, result, width, is_float, lanes })
     }
 
     /// Writes a call of an intrinsic function. Gives whether it did.
     fn write_intrinsic(&self, at: &mut Cursor<'_, '_>, intrinsics: &mut Intrinsics) -> bool {
-        let &Self { number, arguments, ty, result, .. } = self;
-        let name = match number {
+        let &Self { function, arguments, ty, result, .. } = self;
+        let name = match function {
             SQRT | NATIVE_SQRT | HALF_SQRT | RSQRT | NATIVE_RSQRT | HALF_RSQRT => "sqrt",
             FMA => "fma",
             FMAX => "maxnum",
@@ -178,9 +208,9 @@ impl<'a> Call<'a> {
         if !self.is_float || !matches!(self.width, 32 | 64) {
             return false;
         }
-        let function = intrinsics.function(at, self, name, arguments.len());
-        let operands = [&[function], arguments].concat();
-        if matches!(number, RSQRT | NATIVE_RSQRT | HALF_RSQRT) {
+        let intrinsic = intrinsics.function(at, self, name, arguments.len());
+        let operands = [&[intrinsic], arguments].concat();
+        if matches!(function, RSQRT | NATIVE_RSQRT | HALF_RSQRT) {
             let root = at.emit(Op::FunctionCall, ty, &operands);
             let one = float_one(at, self.width);
             let one = self.splat(at, ty, one);
@@ -194,7 +224,8 @@ impl<'a> Call<'a> {
     /// Writes instructions for the call. Gives whether it did.
     fn write(&self, at: &mut Cursor<'_, '_>) -> bool {
         let &Self { ty, result, .. } = self;
-        match (self.number, self.arguments) {
+        match (self.function, self.arguments) {
+            (Function::Dot, &[a, b]) => write_dot(at, self.ty, self.result, [a, b]),
             (MAD, &[a, b, c]) => {
                 let product = at.emit(Op::FMul, ty, &[a, b]);
                 at.push(Op::FAdd, &[ty, result, product, c]);
@@ -281,7 +312,7 @@ impl<'a> Call<'a> {
             32 => at.capability(Capability::Int64),
             _ => {}
         }
-        let is_signed = matches!(self.number, S_MUL_HI | S_MAD_HI);
+        let is_signed = matches!(self.function, S_MUL_HI | S_MAD_HI);
         let convert = if is_signed { Op::SConvert } else { Op::UConvert };
         let int = at.int_type(2 * self.width);
         let wide = self.lanes.map_or(int, |lanes| at.vector_type(int, lanes));

@@ -8,6 +8,7 @@
 use std::collections::HashMap;
 
 use crate::Fault;
+use crate::passes::called_functions::write_dot;
 use crate::passes::{Error, Pass, Result, pass};
 use crate::table::{POCL_CPU_6, fault};
 use oclave_spirv::{
@@ -191,7 +192,11 @@ impl Splitter<'_, '_, '_> {
     fn write(&mut self, instruction: &Instruction<'_>, [ty, result]: [u32; 2], call: &Call) {
         match *call {
             Call::Lanes { before } => self.lanes(instruction, [ty, result], before),
-            Call::Dot => self.dot(instruction, [ty, result]),
+            Call::Dot => {
+                if let &[a, b] = instruction.operands() {
+                    write_dot(&mut self.at, ty, result, [a, b]);
+                }
+            }
             Call::Store { number } => self.store(instruction, ty, number),
             Call::Shuffle { sources } => self.shuffle(instruction, [ty, result], sources),
         }
@@ -283,24 +288,6 @@ impl Splitter<'_, '_, '_> {
     /// A number of elements as an index.
     fn index(&mut self, number: u32) -> u32 {
         self.at.int_constant(self.calls.types.pointer_bytes() * 8, number.into())
-    }
-
-    fn dot(&mut self, instruction: &Instruction<'_>, [ty, result]: [u32; 2]) {
-        let &[a, b] = instruction.operands() else { return };
-        let lanes = self.vector(a).map_or(0, |(_, lanes)| lanes);
-        let mut sum = None;
-        for lane in 0..lanes {
-            let factors = [a, b].map(|vector| self.at.emit(Op::CompositeExtract, ty, &[vector, lane]));
-            let product = self.at.emit(Op::FMul, ty, &factors);
-            sum = Some(match sum {
-                None => product,
-                Some(sum) if lane + 1 < lanes => self.at.emit(Op::FAdd, ty, &[sum, product]),
-                Some(sum) => {
-                    self.at.push(Op::FAdd, &[ty, result, sum, product]);
-                    result
-                }
-            });
-        }
     }
 
     fn store(&mut self, instruction: &Instruction<'_>, void: u32, number: u32) {
