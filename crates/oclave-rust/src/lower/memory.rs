@@ -12,7 +12,7 @@ use crate::spaces::Storage;
 
 /// Copies of so many bytes are written as loads and stores.
 const SMALL_COPY: u64 = 64;
-/// Fills are written as so many stores. Loops over private memory are slow on rusticl.
+/// Fills are written as so many stores. Some drivers are slow with loops over private memory.
 const SMALL_FILL: u64 = 64;
 /// Scopes.
 const DEVICE: u64 = 1;

@@ -180,8 +180,8 @@ impl Output<'_> {
         function
     }
 
-    /// The number of the work-item in its range. Only ids of dimensions that the range may have are read. llvmpipe calculates all
-    /// ids of a kernel where it begins, and divides for each.
+    /// The number of the work-item in its range. Only ids of dimensions that the range may have are read. Some drivers calculate all
+    /// ids of a kernel where it begins, and divide for each.
     fn number_in_range(&mut self, code: &mut Vec<Inst>) -> ValueId {
         let mut number = None;
         for axis in (0..self.dimensions).rev() {

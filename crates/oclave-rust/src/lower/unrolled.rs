@@ -121,7 +121,7 @@ impl Lower<'_, '_> {
         begins
     }
 
-    /// Makes two steps of those to an element with a constant in its index. PoCL 6.0 calculates several work-items at once then.
+    /// Makes two steps of those to an element with a constant in its index. Some compilers then calculate several work-items at once.
     fn split_indices(&mut self, blocks: &mut [Block]) {
         let builder = &mut self.output.builder;
         let code = blocks.iter().flat_map(|block| &block.code);
