@@ -355,6 +355,18 @@ fn functions_that_are_called_once_are_looked_into() {
     assert_eq!(legalize_barriers(module.clone(), &pocl6()).unwrap().module, module);
 }
 
+/// PoCL sees that work-items leave a loop at different times, if each begins with its id and all have the same bound. So the kernel stays
+/// as it is. Other kernels with such loops get continuations.
+#[test]
+fn loops_that_begin_with_the_id_stay() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../oclave-image/tests/fixtures/from_ids.O2.spv");
+    let module = Module::from_bytes(&std::fs::read(path).unwrap()).unwrap();
+    let seven = legalize_barriers(module, &pocl7()).unwrap().module;
+    let barriers =
+        ["from_id", "from_zero", "to_id"].map(|kernel| count(&seven, kernel, &[Op::ControlBarrier]));
+    assert_eq!(barriers, [0, 2, 2]);
+}
+
 /// The work-item that no group has leaves a loop where the compiler drops a condition that would keep it
 /// there.
 #[test]

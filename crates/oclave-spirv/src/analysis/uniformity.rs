@@ -6,6 +6,9 @@ use super::control_flow::{Flow, Loop};
 use super::references::kernel_entry;
 use crate::{BuiltIn, Definitions, Op, is_access_chain, is_calculation, is_pure, is_within};
 
+/// Between a built-in variable and what a kernel makes of it.
+const MOST_CONVERSIONS: usize = 8;
+
 /// Answers questions about the functions of a module. What is not known counts as different for
 /// each work-item.
 #[derive(Debug)]
@@ -13,6 +16,8 @@ pub struct Uniformity<'a, 'm> {
     definitions: &'a Definitions<'m>,
     /// Built-in variables that are the same for a group.
     of_group: BTreeSet<u32>,
+    /// The ids of a work-item in its group and in the range.
+    ids: BTreeSet<u32>,
     /// Functions that come to a barrier, themselves or by what they call.
     barriers: BTreeSet<u32>,
     /// Functions whose parameters are arguments of a kernel.
@@ -22,10 +27,13 @@ pub struct Uniformity<'a, 'm> {
 impl<'a, 'm> Uniformity<'a, 'm> {
     /// Reads the built-in variables and the calls of a module. `flows` are all of its functions.
     pub fn new(definitions: &'a Definitions<'m>, flows: &[Flow<'_>]) -> Self {
-        let built_ins = definitions.module().built_ins();
-        let of_group = built_ins.filter(|(_, number)| is_of_group(*number)).map(|(id, _)| id).collect();
+        let built_ins = |is_meant: fn(u32) -> bool| {
+            let all = definitions.module().built_ins();
+            all.filter(|(_, number)| is_meant(*number)).map(|(id, _)| id).collect()
+        };
+        let (of_group, ids) = (built_ins(is_of_group), built_ins(is_id));
         let kernels = kernel_bodies(definitions, flows);
-        Self { definitions, of_group, barriers: with_barriers(flows), kernels }
+        Self { definitions, of_group, ids, barriers: with_barriers(flows), kernels }
     }
 
     /// The functions of entry points. A function that an entry point only calls counts instead of it.
@@ -95,6 +103,54 @@ impl<'a, 'm> Uniformity<'a, 'm> {
             }
         }
         true
+    }
+
+    /// Whether each work-item counts from its own id to a bound that is the same for a group, by steps that are, too.
+    /// `exit` is the block that leaves the loop.
+    pub fn counts_from_id(&self, flow: &Flow<'_>, of: &Loop, exit: usize) -> bool {
+        let test = condition(flow, exit).and_then(|value| self.definitions.instruction(value));
+        let is_comparison = |op| is_within(op, Op::IEqual, Op::SLessThanEqual);
+        let Some(test) = test.filter(|test| test.op().is_some_and(is_comparison)) else { return false };
+        let &[a, b] = test.operands() else { return false };
+        let counts =
+            |value, bound| self.begins_with_id(flow, of, value) && self.is_uniform(flow, vec![bound]);
+        counts(a, b) || counts(b, a)
+    }
+
+    /// Whether a value is the counter of a loop, or what it is in the next iteration, and begins with an id.
+    fn begins_with_id(&self, flow: &Flow<'_>, of: &Loop, value: u32) -> bool {
+        let is_phi = |value: u32| flow.phis.get(&value) == Some(&of.header);
+        let Some(instruction) = self.definitions.instruction(value) else { return false };
+        let counter = match (instruction.op(), instruction.operands()) {
+            _ if is_phi(value) => value,
+            (Some(Op::IAdd), &[counter, step] | &[step, counter])
+                if is_phi(counter) && self.is_uniform(flow, vec![step]) =>
+            {
+                counter
+            }
+            _ => return false,
+        };
+        let Some(phi) = self.definitions.instruction(counter) else { return false };
+        let is_inside =
+            |label: u32| of.blocks.iter().any(|at| flow.blocks.get(*at).is_some_and(|b| b.label == label));
+        phi.operands().chunks_exact(2).all(|pair| match *pair {
+            [value, label] => is_inside(label) || self.is_id(value),
+            _ => false,
+        })
+    }
+
+    /// Whether a value is an id of the work-item, perhaps with another number of bits.
+    fn is_id(&self, mut value: u32) -> bool {
+        for _ in 0..MOST_CONVERSIONS {
+            let Some(instruction) = self.definitions.instruction(value) else { return false };
+            let Some(from) = instruction.operand(0) else { return false };
+            match instruction.op() {
+                Some(Op::Load) => return self.ids.contains(&from),
+                Some(Op::CompositeExtract | Op::UConvert | Op::SConvert) => value = from,
+                _ => return false,
+            }
+        }
+        false
     }
 
     /// Whether it is known that all work-items of a group come to a loop together, as often as each
@@ -270,6 +326,10 @@ pub fn condition(flow: &Flow<'_>, block: usize) -> Option<u32> {
 /// else. Built-in functions count as such.
 pub fn makes_value(op: Op) -> bool {
     is_pure(op) || is_access_chain(op) || matches!(op, Op::Load | Op::Phi | Op::ExtInst)
+}
+
+fn is_id(number: u32) -> bool {
+    matches!(BuiltIn::from_u32(number), Some(BuiltIn::LocalInvocationId | BuiltIn::GlobalInvocationId))
 }
 
 fn is_of_group(number: u32) -> bool {

@@ -35,10 +35,13 @@ pub(crate) fn innermost_loops<'f>(
     flow.loops.iter().enumerate().filter_map(is_meant).collect()
 }
 
-/// Those of these loops to which work-items may come one by one.
+/// Those of these loops to which work-items may come one by one. The device's compiler puts no barrier into a loop that
+/// each work-item begins with its id, as it sees that work-items leave it at different times.
 fn lone_loops<'f>(uniformity: &Uniformity<'_, '_>, flow: &'f Flow<'_>) -> Vec<(&'f Loop, usize)> {
     let mut loops = innermost_loops(uniformity, flow);
-    loops.retain(|(of, _)| !uniformity.is_reached_together(flow, of));
+    loops.retain(|(of, exit)| {
+        !uniformity.is_reached_together(flow, of) && !uniformity.counts_from_id(flow, of, *exit)
+    });
     loops
 }
 
