@@ -6,7 +6,8 @@
 //! - To vectorise, `ImplicitLoopBarriers` puts barriers into innermost loops whose bound is the
 //!   same for a group. But work-items may come to the loop at different times. They do in a loop
 //!   around it that they leave one by one, and behind `uniform || divergent`. 6.0 does so in
-//!   kernels that have barriers anyway, 7.1 in all.
+//!   kernels that have barriers anyway, 7.1 in all. 7.1 leaves out loops that each work-item
+//!   begins with its id.
 //! - Barriers under conditions, and in loops with several ends, make both compute wrongly or abort
 //!   ("Could not find a dominating alternative variable").
 //!
