@@ -448,9 +448,9 @@ fault! {
 }
 
 fault! {
-    /// **Q84. PoCL 7.1.** A kernel that was given `CL_KERNEL_EXEC_INFO_SVM_PTRS` keeps the second record (Q3) of each
-    /// allocation in the list while it runs, also of those that are freed meanwhile. If the kernel runs for longer than
-    /// freed memory is kept, new memory overlaps such a record, and PoCL aborts ("Overlapping BDA pointer!").
+    /// **Q84. PoCL 7.1.** `CL_KERNEL_EXEC_INFO_SVM_PTRS` gives a kernel a list of allocations. While the kernel runs,
+    /// PoCL keeps the second record (Q3) of each, even if the memory is freed. The kernel may run for longer than freed
+    /// memory is kept. Then new memory overlaps such a record, and PoCL aborts ("Overlapping BDA pointer!").
     /// `memory_comes_and_goes_while_a_kernel_follows_pointers` aborted in every run. With USM, it did not.
     ///
     /// Kernels on a CPU reach all memory without being told. So the driver is not told there.

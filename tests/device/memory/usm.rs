@@ -235,7 +235,7 @@ fn kernels_follow_pointers_in_memory(context: Context) {
 }
 
 /// A kernel may follow pointers to all memory of its context, while other memory is freed and allocated. PoCL 7.1 aborts
-/// if it was told so (Q84).
+/// if it is told which memory that is (Q84).
 #[device_test]
 fn memory_comes_and_goes_while_a_kernel_follows_pointers(context: Context) {
     for device in each_kind(context.device()) {

@@ -30,7 +30,8 @@ fault! {
     /// processor, and such kernels do not. Each `min`, `max`, `clamp`, `rotate` or `mad` is a call, and neither
     /// loops nor work-items with one are vectorised. A median of nine bytes took five times as long as from source. In task
     /// lists of 1024 work-items each `mad` took 2.7 and 0.7 ns. A simulation of bodies with `sqrt` took 2.5 times as long as with an
-    /// instruction, and one with `dot` took 1.4 times as long as from source. So simple functions become instructions, or intrinsic functions of LLVM.
+    /// instruction. Another one, with `dot`, took 1.4 times as long as from source. So simple functions become instructions, or
+    /// intrinsic functions of LLVM.
     Q9 {
         affects: [POCL_6],
         seen: Measurements,

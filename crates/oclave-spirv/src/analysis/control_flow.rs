@@ -181,6 +181,11 @@ impl<'m> Flow<'m> {
         self.branches(branch).find(|to| self.dominates(*to, block))
     }
 
+    /// The index of the block with a label.
+    pub fn find(&self, label: u32) -> Option<usize> {
+        self.blocks.iter().position(|block| block.label == label)
+    }
+
     /// The blocks that only this branch leads to.
     pub fn branches(&self, branch: usize) -> impl Iterator<Item = usize> {
         let to = self.blocks.get(branch).into_iter().flat_map(|block| &block.successors).copied();

@@ -6,7 +6,7 @@ use super::control_flow::{Flow, Loop};
 use super::references::kernel_entry;
 use crate::{BuiltIn, Definitions, Op, is_access_chain, is_calculation, is_pure, is_within};
 
-/// Between a built-in variable and what a kernel makes of it.
+/// The most conversions between a built-in variable and a value that counts as an id.
 const MOST_CONVERSIONS: usize = 8;
 
 /// Answers questions about the functions of a module. What is not known counts as different for
@@ -105,8 +105,8 @@ impl<'a, 'm> Uniformity<'a, 'm> {
         true
     }
 
-    /// Whether each work-item counts from its own id to a bound that is the same for a group, by steps that are, too.
-    /// `exit` is the block that leaves the loop.
+    /// Whether the counter of a loop begins with the id of the work-item, and ends at a bound that is the same for a group.
+    /// The loop is left at the end of the block `exit`.
     pub fn counts_from_id(&self, flow: &Flow<'_>, of: &Loop, exit: usize) -> bool {
         let test = condition(flow, exit).and_then(|value| self.definitions.instruction(value));
         let is_comparison = |op| is_within(op, Op::IEqual, Op::SLessThanEqual);
@@ -131,8 +131,7 @@ impl<'a, 'm> Uniformity<'a, 'm> {
             _ => return false,
         };
         let Some(phi) = self.definitions.instruction(counter) else { return false };
-        let is_inside =
-            |label: u32| of.blocks.iter().any(|at| flow.blocks.get(*at).is_some_and(|b| b.label == label));
+        let is_inside = |label: u32| flow.find(label).is_some_and(|at| of.blocks.contains(&at));
         phi.operands().chunks_exact(2).all(|pair| match *pair {
             [value, label] => is_inside(label) || self.is_id(value),
             _ => false,

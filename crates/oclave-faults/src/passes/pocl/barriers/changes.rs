@@ -35,8 +35,8 @@ pub(crate) fn innermost_loops<'f>(
     flow.loops.iter().enumerate().filter_map(is_meant).collect()
 }
 
-/// Those of these loops to which work-items may come one by one. The device's compiler puts no barrier into a loop that
-/// each work-item begins with its id, as it sees that work-items leave it at different times.
+/// Those of these loops to which work-items may come one by one. A loop whose counter begins with the id of the
+/// work-item is none of them. The device's compiler sees that work-items leave it at different times, and puts no barrier there.
 fn lone_loops<'f>(uniformity: &Uniformity<'_, '_>, flow: &'f Flow<'_>) -> Vec<(&'f Loop, usize)> {
     let mut loops = innermost_loops(uniformity, flow);
     loops.retain(|(of, exit)| {

@@ -78,7 +78,6 @@ fn idle_edges(
     phi: u32,
     full: &HashSet<u32>,
 ) -> BTreeSet<(usize, usize)> {
-    let place = |label: u32| flow.blocks.iter().position(|block| block.label == label);
     let (mut edges, mut seen, mut open) = (BTreeSet::new(), BTreeSet::from([phi]), vec![phi]);
     while let Some(next) = open.pop() {
         let Some((to, instruction)) = flow.phis.get(&next).copied().zip(definitions.instruction(next)) else {
@@ -86,7 +85,7 @@ fn idle_edges(
         };
         for pair in instruction.operands().chunks_exact(2) {
             let &[value, label] = pair else { continue };
-            let Some(from) = place(label).filter(|from| of.blocks.contains(from)) else { continue };
+            let Some(from) = flow.find(label).filter(|from| of.blocks.contains(from)) else { continue };
             if value == phi {
                 edges.insert((from, to));
             } else if flow.phis.get(&value) == Some(&from) && !full.contains(&label) && seen.insert(value) {

@@ -4,10 +4,10 @@
 //! loop of its own. Two of its passes go wrong (seen in 6.0 and 7.1, and read in their sources):
 //!
 //! - To vectorise, `ImplicitLoopBarriers` puts barriers into innermost loops whose bound is the
-//!   same for a group. But work-items may come to the loop at different times. They do in a loop
-//!   around it that they leave one by one, and behind `uniform || divergent`. 6.0 does so in
-//!   kernels that have barriers anyway, 7.1 in all. 7.1 leaves out loops that each work-item
-//!   begins with its id.
+//!   same for a group. But work-items may come to the loop at different times. That happens inside
+//!   a loop that they leave one by one, and behind `uniform || divergent`. PoCL 6.0 adds such
+//!   barriers to kernels that have others. PoCL 7.1 adds them to all kernels, but not to loops
+//!   whose counters begin with the id of the work-item.
 //! - Barriers under conditions, and in loops with several ends, make both compute wrongly or abort
 //!   ("Could not find a dominating alternative variable").
 //!
