@@ -1,6 +1,6 @@
 //! Command groups against raw OpenCL, alternating in one process.
 //!
-//! Chains of 1000 tiny kernels run in order through `submit_with`, by explicit dependencies on an
+//! Chains of 1000 tiny kernels run in order, by explicit dependencies on an
 //! out-of-order queue, and through accessors of a buffer. Prints
 //! `name,device,n,ours_us,reference_us,ratio`; n is commands, and times are medians of whole
 //! chains. The references set the kernel's arguments once. The last row has kernels between host
@@ -35,7 +35,7 @@ fn main() {
 
     let groups = || {
         for _ in 0..CHAIN {
-            in_order.submit_with(|h| h.run(Command::parallel_for(1, bump(&value)))).unwrap();
+            in_order.submit(Command::parallel_for(1, bump(&value))).unwrap();
         }
         in_order.wait().unwrap();
     };

@@ -124,7 +124,7 @@ fn beside_cuda(device: &Device, reference: &HashMap<String, f64>) {
                 body.after_all_leaves().add(Command::parallel_for(size, call)).unwrap();
             }
             let graph = Graph::from_queue(&queue);
-            graph.while_(&left, &body).unwrap();
+            graph.add(Command::while_(&left, &body)).unwrap();
             let finalizer = graph.finalizer().strategy(ReplayStrategy::Interpreter);
             let executable = finalizer.wait_for_interpreter().finalize().unwrap();
             let mut times = Vec::new();
@@ -198,7 +198,7 @@ fn row(
         body.after_all_leaves().add(Command::single_task(call)).unwrap();
     }
     let graph = Graph::from_queue(&queue);
-    graph.while_(&left, &body).unwrap();
+    graph.add(Command::while_(&left, &body)).unwrap();
     let executable = graph.finalizer().strategy(strategy).wait_for_interpreter().finalize().unwrap();
     let by_tasks = !executable.segments().is_empty();
     if strategy == ReplayStrategy::Interpreter && !by_tasks {

@@ -90,7 +90,7 @@
 //! | `device`, `context`, `queue`, `event` | [`Device`], [`Context`], [`Queue`], [`Event`] |
 //! | `malloc_device`, `malloc_host`, `malloc_shared` | [`Context::alloc_device`], [`Context::alloc_host`], [`Context::alloc_shared`] |
 //! | `range`, `nd_range`, `parallel_for`, `single_task` | [`Range`], [`NdRange`], [`Queue::parallel_for`], [`Queue::single_task`] |
-//! | `queue::submit`, `handler` | [`Command`], [`Queue::submit`], [`Queue::submit_with`], [`Handler`] |
+//! | `queue::submit`, `handler` | [`Command`], [`Queue::submit`] |
 //! | `handler::depends_on` | [`Queue::after`], [`Command::after`] |
 //! | `handler::host_task` | [`Queue::host_task`] |
 //! | `buffer`, `accessor`, `host_accessor` | [`Buffer`], [`Accessor`], [`HostReader`], [`HostWriter`] |
@@ -136,7 +136,6 @@
 //! [`KernelBundle`]: kernel::KernelBundle
 //! [`Range`]: kernel::Range
 //! [`NdRange`]: kernel::NdRange
-//! [`Handler`]: command::Handler
 //! [`Accessor`]: memory::Accessor
 //! [`HostReader`]: memory::HostReader
 //! [`HostWriter`]: memory::HostWriter

@@ -10,6 +10,12 @@ use crate::{Error, ErrorKind, Result};
 /// The first dimension is `get_global_id(0)`: `[x, y]`. Arrays have the other order
 /// ([`Shape`](crate::memory::Shape)). A range may be empty: such a launch runs nothing, and still takes its
 /// place in the order of the queue.
+///
+/// ```
+/// use oclave::kernel::Range;
+///
+/// assert_eq!(Range::from([640, 480]).to_string(), "640 × 480");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Range {
     sizes: [usize; 3],
@@ -24,19 +30,13 @@ enum Dimensions {
 }
 
 impl Range {
-    /// `x` work-items.
-    pub const fn d1(x: usize) -> Self {
-        Self { sizes: [x, 1, 1], dimensions: Dimensions::One }
-    }
-
-    /// `x * y` work-items.
-    pub const fn d2(x: usize, y: usize) -> Self {
-        Self { sizes: [x, y, 1], dimensions: Dimensions::Two }
-    }
-
-    /// `x * y * z` work-items.
-    pub const fn d3(x: usize, y: usize, z: usize) -> Self {
-        Self { sizes: [x, y, z], dimensions: Dimensions::Three }
+    /// The first `dimensions` of these sizes.
+    pub(crate) const fn of([x, y, z]: [usize; 3], dimensions: usize) -> Self {
+        match dimensions {
+            1 => Self { sizes: [x, 1, 1], dimensions: Dimensions::One },
+            2 => Self { sizes: [x, y, 1], dimensions: Dimensions::Two },
+            _ => Self { sizes: [x, y, z], dimensions: Dimensions::Three },
+        }
     }
 
     /// 1, 2 or 3.
@@ -69,25 +69,25 @@ impl fmt::Display for Range {
 
 impl From<usize> for Range {
     fn from(x: usize) -> Self {
-        Self::d1(x)
+        Self::of([x, 1, 1], 1)
     }
 }
 
 impl From<[usize; 1]> for Range {
     fn from([x]: [usize; 1]) -> Self {
-        Self::d1(x)
+        Self::of([x, 1, 1], 1)
     }
 }
 
 impl From<[usize; 2]> for Range {
     fn from([x, y]: [usize; 2]) -> Self {
-        Self::d2(x, y)
+        Self::of([x, y, 1], 2)
     }
 }
 
 impl From<[usize; 3]> for Range {
     fn from([x, y, z]: [usize; 3]) -> Self {
-        Self::d3(x, y, z)
+        Self::of([x, y, z], 3)
     }
 }
 

@@ -25,7 +25,6 @@ pub use describe::control::{ControlInteger, ControlScalar, Count};
 pub use describe::fold::{Fold, FoldScalar};
 pub(crate) use describe::follow::Follows;
 pub(crate) use describe::graph::{GraphCommand, RunOn};
-pub use describe::handler::Handler;
 pub(crate) use describe::name::{Labelled, Name, full_name, labelled, node_place, within};
 pub(crate) use describe::outside::Outside;
 pub(crate) use describe::parameter::{Binding, Given, Parameter, newest, newest_of};

@@ -17,7 +17,7 @@ use crate::range::Range;
 /// use oclave::memory::Shape;
 ///
 /// let image = Shape::from([480, 640]); // 480 rows of 640 pixels
-/// assert_eq!(image.work_items(), Range::d2(640, 480)); // get_global_id(0) is the column
+/// assert_eq!(image.work_items(), Range::from([640, 480])); // get_global_id(0) is the column
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Shape(Range);
@@ -44,8 +44,8 @@ impl Shape {
         let [a, b, c] = self.sizes();
         match self.dimensions() {
             1 => self.0,
-            2 => Range::d2(b, a),
-            _ => Range::d3(c, b, a),
+            2 => Range::of([b, a, 1], 2),
+            _ => Range::of([c, b, a], 3),
         }
     }
 
@@ -71,7 +71,7 @@ impl fmt::Display for Shape {
 
 impl From<usize> for Shape {
     fn from(len: usize) -> Self {
-        Self(Range::d1(len))
+        Self(len.into())
     }
 }
 
@@ -90,10 +90,10 @@ mod tests {
 
     #[test]
     fn the_last_dimension_is_the_first_of_a_launch() {
-        assert_eq!(Shape::from(7).work_items(), Range::d1(7));
-        assert_eq!(Shape::from([7]).work_items(), Range::d1(7));
-        assert_eq!(Shape::from([2, 3]).work_items(), Range::d2(3, 2));
-        assert_eq!(Shape::from([2, 3, 4]).work_items(), Range::d3(4, 3, 2));
+        assert_eq!(Shape::from(7).work_items(), Range::from(7));
+        assert_eq!(Shape::from([7]).work_items(), Range::from(7));
+        assert_eq!(Shape::from([2, 3]).work_items(), Range::from([3, 2]));
+        assert_eq!(Shape::from([2, 3, 4]).work_items(), Range::from([4, 3, 2]));
         assert_eq!(Shape::from([2, 3]).triple(1), [1, 2, 3]);
         assert_eq!(Shape::from([2, 3]).to_string(), "[2, 3]");
     }

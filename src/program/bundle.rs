@@ -35,7 +35,7 @@ pub(super) const NAME: &str = "kernel bundle";
 /// let bundle = unsafe { oclave::kernel::KernelBundle::from_spirv(&context, &spirv) }?;
 /// let scale = bundle.kernel("scale")?;
 /// let x = context.alloc_device::<f32>(1000)?;
-/// queue.parallel_for(oclave::kernel::Range::d1(1000), scale.call().value(2.0f32).pointer_mut(&x))?.wait()?;
+/// queue.parallel_for(1000, scale.call().value(2.0f32).pointer_mut(&x))?.wait()?;
 /// # Ok(())
 /// # }
 /// ```

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::Order;
 use crate::MakeError as _;
-use crate::command::{self, Handler, KernelCall, Recording, TaskResult};
+use crate::command::{self, KernelCall, Recording, TaskResult};
 use crate::driver::queue::{self as driver, Properties};
 use crate::event::Waited;
 use crate::graph::GraphSource;
@@ -176,27 +176,6 @@ impl Queue {
         Ok(event)
     }
 
-    /// Puts a command on the queue that a closure describes, as a command group of SYCL does.
-    ///
-    /// ```no_run
-    /// # use oclave::{Command, Event, Queue, Result, UsmSlice};
-    /// # fn f(queue: &Queue, x: &UsmSlice<f32>, event: &Event) -> Result<Event> {
-    /// queue.submit_with(|h| {
-    ///     h.after(event);
-    ///     h.run(Command::fill(x, 0.0));
-    /// })
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    /// As [`Queue::submit`]; [`Invalid`](crate::ErrorKind::Invalid) for more than one action. None
-    /// is an empty command.
-    pub fn submit_with(&self, describe: impl FnOnce(&mut Handler)) -> Result<Event> {
-        let mut handler = Handler::default();
-        describe(&mut handler);
-        self.submit(handler.into_command()?)
-    }
-
     /// Runs a closure in its place in the order, see [`Command::host_task`].
     ///
     /// # Errors
@@ -261,10 +240,10 @@ impl Queue {
     /// driver's own choice anyway.
     ///
     /// ```no_run
-    /// # use oclave::kernel::{KernelCall, NdRange, Range};
+    /// # use oclave::kernel::{KernelCall, NdRange};
     /// # use oclave::{Queue, Result};
     /// # fn f(queue: &Queue, call: KernelCall) -> Result<()> {
-    /// let group = queue.suggested_group_size(4096, &call)?.unwrap_or(Range::d1(64));
+    /// let group = queue.suggested_group_size(4096, &call)?.unwrap_or(64.into());
     /// queue.parallel_for(NdRange::new(4096, group), call)?;
     /// # Ok(())
     /// # }
@@ -275,11 +254,7 @@ impl Queue {
     pub fn suggested_group_size(&self, range: impl LaunchRange, call: &KernelCall) -> Result<Option<Range>> {
         let range = range.nd_range();
         let suggested = command::suggested_group_size(self, &range, call)?;
-        Ok(suggested.map(|[x, y, z]| match range.global().dimensions() {
-            1 => Range::d1(x),
-            2 => Range::d2(x, y),
-            _ => Range::d3(x, y, z),
-        }))
+        Ok(suggested.map(|sizes| Range::of(sizes, range.global().dimensions())))
     }
 
     /// Runs a kernel with one work-item.

@@ -82,8 +82,8 @@ fn lbl_que_001_recorded_commands_have_labels_of_queue_and_graph() {
         let library = |queue: &Queue| queue.label("library", || queue.submit(advance(&values).named("step")));
         let events = graph.label("phase", || {
             let shortcut = queue.parallel_for(8, buffers::advance(&values, 3, 1)).unwrap();
-            let handler = queue.submit_with(|h| h.run(advance(&values).named("group"))).unwrap();
-            [shortcut, handler, library(&queue).unwrap()]
+            let command = queue.submit(advance(&values).named("group")).unwrap();
+            [shortcut, command, library(&queue).unwrap()]
         });
         let elsewhere = Queue::new(way.context()).unwrap();
         let unlabelled = elsewhere.label("elsewhere", || queue.submit(advance(&values)).unwrap());

@@ -280,7 +280,7 @@ fn gm_upd_002_a_whole_graph_update_from_a_graph_with_its_own_memory() {
                     Command::graph(&way.finalize(&inner)),
                 ],
             );
-            graph.after_all_leaves().while_(&left, &body).unwrap();
+            graph.after_all_leaves().add(Command::while_(&left, &body)).unwrap();
             add_all(&graph, [join(&own, &result, 1)]);
             graph
         };
@@ -368,7 +368,7 @@ fn gm_bod_001_loops_decide_by_it_and_bodies_share_it_and_have_their_own() {
             [Command::parallel_for(8, number(&own, 1)), Command::repeat(2, &inner), count_down(&flag)],
         );
         add_all(&graph, [Command::parallel_for(2, number(&left, 4)), Command::fill(&sum, 0)]);
-        graph.after_all_leaves().while_(&flag, &body).unwrap();
+        graph.after_all_leaves().add(Command::while_(&flag, &body)).unwrap();
         add_all(&graph, [copy(&sum, &result)]);
         let expected: Vec<u32> = (1..9).map(|item| 10 * item).collect();
         let plain = way.finalize(&graph);

@@ -121,7 +121,7 @@ fn g_exp_021_shortcuts_record_what_commands_do((queue, graph): (Queue, Graph)) {
     let recording = graph.record(&queue).unwrap();
     queue.parallel_for(8, saxpy(2.0, &x, &y)).unwrap();
     queue.submit(Command::parallel_for(8, saxpy(2.0, &x, &y))).unwrap();
-    queue.submit_with(|h| h.run(Command::parallel_for(8, saxpy(2.0, &x, &y)))).unwrap();
+    queue.single_task(saxpy(2.0, &x, &y)).unwrap();
     recording.end();
     assert!(graph.nodes().iter().all(|node| node.node_type() == NodeType::Kernel));
     assert_eq!(edges(&graph), [vec![], vec![0], vec![1]]);

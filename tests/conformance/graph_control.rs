@@ -27,7 +27,7 @@ fn cf_rep_001_a_number_of_times() {
             let values = way.device(&[1_u32; 8]);
             let body = chain(&way, [advance_by(&values, 3, 0), advance_by(&values, 1, 1)]);
             let graph = way.graph();
-            let node = graph.repeat(count, &body).unwrap();
+            let node = graph.add(Command::repeat(count, &body)).unwrap();
             assert_eq!(node.node_type(), NodeType::Repeat);
             graph.after(&node).add(advance_by(&values, 1, 7)).unwrap();
             let executable = way.finalize(&graph);
@@ -47,7 +47,7 @@ fn cf_rep_002_the_count_is_a_parameter() {
         let body = chain(&way, [advance_by(&values, 1, 1)]);
         let graph = way.graph();
         let count = DynamicParameter::new(&graph, 3_i32);
-        let node = graph.repeat(&count, &body).unwrap();
+        let node = graph.add(Command::repeat(&count, &body)).unwrap();
         let executable = updatable(&way, &graph);
         submit(&way, &executable);
         assert_eq!(read(&way, &values), [4; 8]);
@@ -72,7 +72,7 @@ fn cf_rep_003_the_count_is_in_memory() {
         let count = way.device(&[9_i64, 5]);
         let body = chain(&way, [advance_by(&values, 1, 1)]);
         let graph = way.graph();
-        graph.repeat(&count.slice(1..=1).unwrap(), &body).unwrap();
+        graph.add(Command::repeat(&count.slice(1..=1).unwrap(), &body)).unwrap();
         let executable = way.finalize(&graph);
         for (number, expected) in [(5_i64, 6), (0, 6), (-4, 6), (1, 7)] {
             way.queue.write(&count, &[9, number]).unwrap();
@@ -89,7 +89,7 @@ fn cf_whl_001_a_condition_in_usm() {
         let left = way.device(&[0_u32]);
         let body = chain(&way, [advance_by(&values, 3, 1), count_down(&left)]);
         let graph = way.graph();
-        let node = graph.while_(&left, &body).unwrap();
+        let node = graph.add(Command::while_(&left, &body)).unwrap();
         assert_eq!(node.node_type(), NodeType::While);
         graph.after(&node).add(advance_by(&values, 1, 7)).unwrap();
         let executable = way.finalize(&graph);
@@ -117,7 +117,7 @@ fn cf_whl_002_a_condition_in_a_buffer_and_edges_by_accessors() {
         let graph = way.graph();
         // Nothing but the accessors of the body says what comes first.
         graph.add(advance_by(values.read_write(), 1, 1)).unwrap();
-        graph.while_(&left.read().slice(1..2).unwrap(), &body).unwrap();
+        graph.add(Command::while_(&left.read().slice(1..2).unwrap(), &body)).unwrap();
         graph.add(advance_by(values.read_write(), 1, 5)).unwrap();
         graph.add(count_down(left.read_write().slice(0..1).unwrap())).unwrap();
         assert_eq!(edges(&graph), [vec![], vec![0], vec![1], vec![]]);
@@ -169,7 +169,7 @@ fn cf_whl_003_a_condition_in_a_device_global() {
         let body =
             chain(&way, [advance_by(&values, 3, 1), Command::single_task(globals_define::count_up(-1))]);
         let graph = way.graph();
-        graph.while_(counter, &body).unwrap();
+        graph.add(Command::while_(counter, &body)).unwrap();
         let executable = way.finalize(&graph);
         submit(&way, &executable);
         assert_eq!(read(&way, &values), [advanced(1, 4); 8]);
@@ -185,11 +185,11 @@ fn cf_if_001_either_body_or_none() {
         let then = chain(&way, [advance_by(&values, 1, 10), advance_by(&values, 2, 0)]);
         let otherwise = chain(&way, [advance_by(&values, 1, 1)]);
         let both = way.graph();
-        assert_eq!(both.if_(&flag, &then, &otherwise).unwrap().node_type(), NodeType::If);
+        assert_eq!(both.add(Command::if_(&flag, &then, &otherwise)).unwrap().node_type(), NodeType::If);
         let one = way.graph();
-        one.if_(&flag, &then, ()).unwrap();
+        one.add(Command::if_(&flag, &then, ())).unwrap();
         let other = way.graph();
-        other.if_(&flag, (), &otherwise).unwrap();
+        other.add(Command::if_(&flag, (), &otherwise)).unwrap();
         let executables = [both, one, other].map(|graph| way.finalize(&graph));
         for (value, expected) in
             [(0.5_f32, [22, 22, 1]), (0.0, [2, 1, 2]), (-0.0, [2, 1, 2]), (-3.0, [22, 22, 1])]
@@ -211,7 +211,7 @@ fn cf_swt_001_one_of_several_bodies() {
         let which = way.device(&[0_i32]);
         let bodies: Vec<Graph> = (0..4).map(|n| chain(&way, [advance_by(&values, 1, 10 * n + 10)])).collect();
         let graph = way.graph();
-        assert_eq!(graph.switch(&which, &bodies).unwrap().node_type(), NodeType::Switch);
+        assert_eq!(graph.add(Command::switch(&which, &bodies)).unwrap().node_type(), NodeType::Switch);
         let executable = way.finalize(&graph);
         for (value, expected) in [(0, 11), (1, 21), (3, 41), (4, 1), (-1, 1), (i32::MAX, 1)] {
             way.queue.write(&which, &[value]).unwrap();
@@ -232,16 +232,16 @@ fn cf_nst_001_loops_in_loops_in_conditions() {
         let odd = way.device(&[0_u32]);
         let if_odd = chain(&way, [advance_by(&values, 1, 1000)]);
         let middle = way.graph();
-        let first = middle.repeat(5, &innermost).unwrap();
+        let first = middle.add(Command::repeat(5, &innermost)).unwrap();
         let copied = middle.after(&first).add(Command::copy(&outer, &odd)).unwrap();
         let one = middle.after(&copied).add(Command::parallel_for(1, advance(&odd, 1, u32::MAX))).unwrap();
         // Nothing happens where one is left.
-        let inner = middle.after(&one).if_(&odd, &if_odd, ()).unwrap();
+        let inner = middle.after(&one).add(Command::if_(&odd, &if_odd, ())).unwrap();
         middle.after(&inner).add(count_down(&outer)).unwrap();
         let looped = way.graph();
-        looped.while_(&outer, &middle).unwrap();
+        looped.add(Command::while_(&outer, &middle)).unwrap();
         let graph = way.graph();
-        graph.if_(&flag, &looped, ()).unwrap();
+        graph.add(Command::if_(&flag, &looped, ())).unwrap();
         submit(&way, &way.finalize(&graph));
         assert_eq!(read(&way, &values), [1 + 15 + 2000; 8]);
     }
@@ -265,9 +265,9 @@ fn cf_nst_002_bodies_with_every_kind_of_node() {
         let fourth = body.after(&third).add(Command::write(&values.slice(0..=0).unwrap(), 40_u32)).unwrap();
         body.after(&fourth).add(Command::parallel_for(8, combine(&other, &values, 1))).unwrap();
         let graph = way.graph();
-        graph.repeat(3, &body).unwrap();
+        graph.add(Command::repeat(3, &body)).unwrap();
         // A body that is an executable.
-        graph.after_all_leaves().repeat(2, &way.finalize(&sub)).unwrap();
+        graph.after_all_leaves().add(Command::repeat(2, &way.finalize(&sub))).unwrap();
         // A graph with loops as a sub-graph.
         let around = way.graph();
         around.add(&way.finalize(&graph)).unwrap();
@@ -334,9 +334,9 @@ fn cf_upd_001_nodes_and_parameters_of_bodies() {
         let addend = DynamicParameter::new(&innermost, 1_u32);
         let node = innermost.add(Command::parallel_for(8, advance(&values, 1, &addend))).unwrap();
         let middle = way.graph();
-        middle.repeat(2, &innermost).unwrap();
+        middle.add(Command::repeat(2, &innermost)).unwrap();
         let graph = way.graph();
-        graph.repeat(3, &middle).unwrap();
+        graph.add(Command::repeat(3, &middle)).unwrap();
         let executable = updatable(&way, &graph);
         let other = updatable(&way, &graph);
         submit(&way, &executable);
@@ -367,7 +367,7 @@ fn cf_upd_002_whole_graphs_with_bodies() {
             }
             let graph = way.graph();
             graph.add(advance_by(&values, 1, 100 * addend)).unwrap();
-            graph.after_all_leaves().repeat(count, &body).unwrap();
+            graph.after_all_leaves().add(Command::repeat(count, &body)).unwrap();
             graph
         };
         let executable = updatable(&way, &make(1, 2, false));
@@ -425,7 +425,7 @@ fn cf_upd_003_submissions_keep_what_they_began_with() {
         let addend = DynamicParameter::new(&body, 1_u32);
         body.add(Command::parallel_for(1, advance_late(&values, 20_000, &addend))).unwrap();
         let graph = way.graph();
-        graph.repeat(40, &body).unwrap();
+        graph.add(Command::repeat(40, &body)).unwrap();
         let executable = updatable(&way, &graph);
         let mut expected = 0;
         for round in 1..4_u32 {
@@ -483,7 +483,7 @@ fn cf_fai_001_a_failure_in_a_body_ends_the_loop() {
             ],
         );
         let graph = way.graph();
-        let node = graph.repeat(5, &body).unwrap();
+        let node = graph.add(Command::repeat(5, &body)).unwrap();
         graph.after(&node).add(advance_by(&values, 1, 100)).unwrap();
         let executable = way.finalize(&graph);
         let error = way.queue.submit_graph(&executable).unwrap().wait().unwrap_err();
@@ -505,27 +505,27 @@ fn cf_ref_001_what_is_refused() {
             assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
             assert!(format!("{error:#}").contains(what), "{what}: {error:#}");
         };
-        refused(graph.while_(&values, &body), "given 8");
-        refused(graph.repeat(2, &graph), "is the graph itself");
-        refused(graph.switch(&values.slice(0..=0).unwrap(), [&body; 0]), "without bodies");
+        refused(graph.add(Command::while_(&values, &body)), "given 8");
+        refused(graph.add(Command::repeat(2, &graph)), "is the graph itself");
+        refused(graph.add(Command::switch(&values.slice(0..=0).unwrap(), [&body; 0])), "without bodies");
         let elsewhere = Graph::new(&Context::new(way.queue.device()).unwrap(), way.queue.device()).unwrap();
-        refused(graph.repeat(2, &elsewhere), "another context");
+        refused(graph.add(Command::repeat(2, &elsewhere)), "another context");
         let around = way.graph();
-        around.repeat(1, &body).unwrap();
-        refused(body.repeat(1, &around), "contains it");
+        around.add(Command::repeat(1, &body)).unwrap();
+        refused(body.add(Command::repeat(1, &around)), "contains it");
         let recording = body.record(&way.queue).unwrap();
-        refused(graph.repeat(2, &body), "records");
+        refused(graph.add(Command::repeat(2, &body)), "records");
         recording.end();
         assert!(graph.is_empty());
-        graph.repeat(2, &body).unwrap();
+        graph.add(Command::repeat(2, &body)).unwrap();
         body.add(Command::empty()).unwrap();
         let error = graph.finalize().unwrap_err();
         assert!(format!("{error:#}").contains("were added to the graph after"), "{error:#}");
         let foreign = DynamicParameter::new(&body, 2_u32);
-        refused(way.graph().repeat(&foreign, &around), "another graph");
+        refused(way.graph().add(Command::repeat(&foreign, &around)), "another graph");
         // Other bodies in the place of a node's.
         let graph = way.graph();
-        let node = graph.repeat(2, &around).unwrap();
+        let node = graph.add(Command::repeat(2, &around)).unwrap();
         let error = node.update_command(Command::repeat(2, &elsewhere)).unwrap_err();
         assert!(format!("{error:#}").contains("bodies"), "{error:#}");
     }
@@ -537,9 +537,9 @@ fn cf_drw_001_bodies_are_frames() {
         let values = way.device(&[0_u32; 8]);
         let inner = chain(&way, [advance_by(&values, 1, 1), advance_by(&values, 1, 1)]);
         let middle = way.graph();
-        middle.repeat(2, &inner).unwrap();
+        middle.add(Command::repeat(2, &inner)).unwrap();
         let graph = way.graph();
-        graph.if_(&values.slice(0..=0).unwrap(), &middle, ()).unwrap();
+        graph.add(Command::if_(&values.slice(0..=0).unwrap(), &middle, ())).unwrap();
         for dot in [graph.to_dot(Detail::Verbose), way.finalize(&graph).to_dot(Detail::Brief)] {
             for part in [
                 "n0 [label=\"0 if",
@@ -564,11 +564,11 @@ fn cf_tim_001_timelines_have_iterations() {
         let queue = Queue::builder(way.context()).profiling().build().unwrap();
         let inner = chain(&way, [advance_by(&values, 1, 1)]);
         let body = chain(&way, [advance_by(&values, 1, 1)]);
-        let nested = body.after_all_leaves().repeat(3, &inner).unwrap();
+        let nested = body.after_all_leaves().add(Command::repeat(3, &inner)).unwrap();
         body.after(&nested).add(count_down(&left)).unwrap();
         let graph = way.graph();
         let first = graph.add(advance_by(&values, 1, 1)).unwrap();
-        let looped = graph.after(&first).while_(&left, &body).unwrap();
+        let looped = graph.after(&first).add(Command::while_(&left, &body)).unwrap();
         let finalizer = graph.finalizer().strategy(way.strategy).profiling().wait_for_interpreter();
         let executable = finalizer.finalize().unwrap();
         // Counts are of one submission. Loops that did not run have none.
@@ -620,12 +620,12 @@ fn cf_itp_001_loops_of_small_nodes_are_one_launch() {
     innermost.add(Command::parallel_for(8, advance(&values, 3, &addend))).unwrap();
     let bodies = [chain(&way, [advance_by(&values, 1, 10)]), chain(&way, [advance_by(&values, 1, 20)])];
     let step = way.graph();
-    step.repeat(3, &innermost).unwrap();
-    step.after_all_leaves().switch(&which, &bodies).unwrap();
+    step.add(Command::repeat(3, &innermost)).unwrap();
+    step.after_all_leaves().add(Command::switch(&which, &bodies)).unwrap();
     step.after_all_leaves().add(Command::fill(&which, 1)).unwrap();
     step.after_all_leaves().add(count_down(&left)).unwrap();
     let graph = way.graph();
-    graph.while_(&left, &step).unwrap();
+    graph.add(Command::while_(&left, &step)).unwrap();
     let executable = wait(&graph);
     if executable.segments().is_empty() {
         skip!("the interpreter has no jumps here: {:?}", executable.not_interpreted());
@@ -687,7 +687,7 @@ fn cf_itp_002_kernels_of_several_programs_are_one_launch() {
         ],
     );
     let graph = way.graph();
-    let looped = graph.while_(&left, &body).unwrap();
+    let looped = graph.add(Command::while_(&left, &body)).unwrap();
     // What a launch writes to variables is what the list reads, and the other way round.
     graph.after(&looped).add(Command::single_task(globals_scope::scoped_add(100))).unwrap();
     let executable = finalize(&graph);
@@ -715,7 +715,7 @@ fn cf_itp_002_kernels_of_several_programs_are_one_launch() {
     }
     // What holds for a loop of one program holds for this one.
     let (alone, one_left) = (shared.graph(), shared.device(&[0_u32]));
-    alone.while_(&one_left, &chain(&shared, [count_down(&one_left)])).unwrap();
+    alone.add(Command::while_(&one_left, &chain(&shared, [count_down(&one_left)]))).unwrap();
     let reasons = executable.not_interpreted();
     assert_eq!(has_jumps, is_there(&finalize(&alone)), "{reasons:?}");
     if !has_jumps {
@@ -729,7 +729,7 @@ fn cf_itp_002_kernels_of_several_programs_are_one_launch() {
         }),
     );
     let graph = way.graph();
-    graph.repeat(3, &body).unwrap();
+    graph.add(Command::repeat(3, &body)).unwrap();
     let executable = finalize(&graph);
     submit(&way, &executable);
     assert!(!is_there(&executable));
@@ -748,19 +748,19 @@ fn cf_itp_003_an_inner_loop_is_one_launch_in_each_iteration() {
         let called = Arc::clone(&calls);
         let innermost = chain(&way, [advance_by(&values, 3, 1), advance_by(&values, 1, 2)]);
         let inner = way.graph();
-        inner.repeat(500, &innermost).unwrap();
+        inner.add(Command::repeat(500, &innermost)).unwrap();
         let inner = inner.finalizer().strategy(way.strategy).wait_for_interpreter().finalize().unwrap();
         if inner.segments().is_empty() {
             skip!("the interpreter has no jumps here: {:?}", inner.not_interpreted());
         }
         let body = way.graph();
-        body.repeat(500, &innermost).unwrap();
+        body.add(Command::repeat(500, &innermost)).unwrap();
         let task = Command::host_task(move || {
             called.fetch_add(1, Ordering::Relaxed);
         });
         body.after_all_leaves().add(task).unwrap();
         let graph = way.graph();
-        graph.repeat(3, &body).unwrap();
+        graph.add(Command::repeat(3, &body)).unwrap();
         let finalizer = graph.finalizer().strategy(way.strategy).wait_for_interpreter();
         let executable = finalizer.finalize().unwrap();
         let mut expected = 1_u32;
@@ -830,9 +830,9 @@ fn cf_can_001_a_cancelled_loop_ends_between_iterations() {
         let left = way.device(&[1_u32]);
         let body = chain(&way, [Command::parallel_for(1, advance_late(&values, 1000, 1))]);
         let nested = way.graph();
-        nested.while_(&left, &body).unwrap();
+        nested.add(Command::while_(&left, &body)).unwrap();
         let graph = way.graph();
-        graph.repeat(2, &nested).unwrap();
+        graph.add(Command::repeat(2, &nested)).unwrap();
         let executable = way.finalize(&graph);
         let event = way.queue.submit_graph(&executable).unwrap();
         assert!(event.cancel());

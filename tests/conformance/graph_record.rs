@@ -202,7 +202,7 @@ fn g_rec_012_shortcuts_with_dependencies(([queue], graph): ([Queue; 1], Graph)) 
     let chain = [NONE, NONE, vec![0, 1], vec![2], vec![3], vec![4], vec![1, 5], vec![6]];
     assert_eq!(edges(&graph), chain);
 
-    // The same through the handler.
+    // The same as commands.
     let commands = [
         Command::fill(&x, 1.0),
         Command::memset(&y, 0),
@@ -213,20 +213,17 @@ fn g_rec_012_shortcuts_with_dependencies(([queue], graph): ([Queue; 1], Graph)) 
         Command::single_task(saxpy()),
         Command::mem_advise(&x, oclave::command::Advice::ReadMostly),
     ];
-    let handled = Graph::from_queue(&queue);
-    let recording = handled.record(&queue).unwrap();
+    let submitted = Graph::from_queue(&queue);
+    let recording = submitted.record(&queue).unwrap();
     let mut events = Vec::new();
     for (command, after) in commands.into_iter().zip(&chain) {
-        let event = queue.submit_with(|h| {
-            after.iter().for_each(|at| h.after(&events[*at]));
-            h.run(command);
-        });
-        events.push(event.unwrap());
+        let command = after.iter().fold(command, |command, at| command.after(&events[*at]));
+        events.push(queue.submit(command).unwrap());
     }
     recording.end();
-    assert_eq!(edges(&handled), chain);
+    assert_eq!(edges(&submitted), chain);
     let types = |graph: &Graph| graph.nodes().iter().map(|node| node.node_type()).collect::<Vec<_>>();
-    assert_eq!(types(&handled), types(&graph));
+    assert_eq!(types(&submitted), types(&graph));
 }
 
 #[device_test(in_order)]
@@ -247,12 +244,12 @@ fn g_rec_015_a_library_restarts_the_recording((queue, graph): (Queue, Graph)) {
 }
 
 #[device_test(out_of_order)]
-fn g_rec_016_empty_command_groups(([queue], graph): ([Queue; 1], Graph)) {
+fn g_rec_016_empty_commands(([queue], graph): ([Queue; 1], Graph)) {
     let recording = graph.record(&queue).unwrap();
     let first = queue.submit(task()).unwrap();
-    let empty = queue.submit_with(|h| h.after(&first)).unwrap();
+    let empty = queue.submit(Command::empty().after(&first)).unwrap();
     queue.submit(task().after(&empty)).unwrap();
-    queue.submit_with(|_| ()).unwrap();
+    queue.submit(Command::empty()).unwrap();
     recording.end();
     assert_eq!(edges(&graph), [NONE, vec![0], vec![1], NONE]);
     assert_eq!(graph.nodes()[3].node_type(), NodeType::Empty);
@@ -262,15 +259,14 @@ fn g_rec_016_empty_command_groups(([queue], graph): ([Queue; 1], Graph)) {
 fn g_rec_019_host_code_in_between_runs_once((queue, graph): (Queue, Graph)) {
     let (described, ran) = (AtomicUsize::new(0), Arc::new(AtomicUsize::new(0)));
     let recording = graph.record(&queue).unwrap();
-    queue
-        .submit_with(|h| {
-            described.fetch_add(1, Ordering::SeqCst);
-            let ran = Arc::clone(&ran);
-            h.run(Command::host_task(move || {
-                ran.fetch_add(1, Ordering::SeqCst);
-            }));
+    let task = || {
+        described.fetch_add(1, Ordering::SeqCst);
+        let ran = Arc::clone(&ran);
+        Command::host_task(move || {
+            ran.fetch_add(1, Ordering::SeqCst);
         })
-        .unwrap();
+    };
+    queue.submit(task()).unwrap();
     recording.end();
     assert_eq!((described.into_inner(), ran.load(Ordering::SeqCst)), (1, 0));
 }
@@ -426,13 +422,7 @@ fn g_ino_002_empty_commands_in_the_chain() {
         let Some((queue, graph)) = in_order() else { return };
         let recording = graph.record(&queue).unwrap();
         for at in 0..3 {
-            queue
-                .submit_with(|h| {
-                    if at != place {
-                        h.run(task())
-                    }
-                })
-                .unwrap();
+            queue.submit(if at == place { Command::empty() } else { task() }).unwrap();
         }
         recording.end();
         assert_eq!(edges(&graph), [NONE, vec![0], vec![1]]);

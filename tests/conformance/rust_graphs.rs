@@ -101,10 +101,10 @@ fn rk_gra_006_sub_graphs_and_loops() {
         body.add(advance(&x, 3, 1)).unwrap();
         body.after_all_leaves().add(Command::parallel_for(1, kernels::count_down(&left))).unwrap();
         let graph = way.graph();
-        graph.while_(&left, &body).unwrap();
+        graph.add(Command::while_(&left, &body)).unwrap();
         let inner = way.graph();
         inner.add(advance(&x, 1, 1000)).unwrap();
-        graph.after_all_leaves().repeat(2, &inner).unwrap();
+        graph.after_all_leaves().add(Command::repeat(2, &inner)).unwrap();
         graph.after_all_leaves().add(Command::graph(&way.finalize(&inner))).unwrap();
         way.run(&graph, 1);
         let wanted = (0..4).fold(1, |x, _| x * 3 + 1) + 3000;

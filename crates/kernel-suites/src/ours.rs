@@ -314,9 +314,9 @@ pub(crate) fn outcome(error: &oclave::Error) -> Outcome {
 
 fn nd_range(space: &Space) -> NdRange {
     let sized = |[x, y, z]: [usize; 3]| match space.dimensions {
-        1 => Range::d1(x),
-        2 => Range::d2(x, y),
-        _ => Range::d3(x, y, z),
+        1 => Range::from(x),
+        2 => [x, y].into(),
+        _ => [x, y, z].into(),
     };
     let range = match space.local {
         Some(local) => NdRange::new(sized(space.global), sized(local)),

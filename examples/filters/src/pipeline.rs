@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use oclave::graph::{Detail, DynamicParameter, ExecutableGraph, Node, Timeline};
-use oclave::kernel::{KernelValue, Local, NdRange, Range};
+use oclave::kernel::{KernelValue, Local, NdRange};
 use oclave::memory::{HostTarget, usm};
 use oclave::{Command, Context, Device, ErrorKind, Event, Graph, Queue, Result, UsmSlice};
 
@@ -274,7 +274,7 @@ fn stages(
     level: &UsmSlice<i32, usm::Shared>,
 ) -> Result<Stages> {
     let Planes { rgb, luminance, toned, rows, blurred, gradient, mask } = planes;
-    let (plane, pixels) = (Range::d2(width, height), width * height);
+    let (plane, pixels) = ([width, height], width * height);
     let bins = parameters::HISTOGRAM_BINS.slice::<u32>(..)?;
     let groups = pixels.div_ceil(HISTOGRAM_GROUP * BINS);
     let groups = NdRange::new(groups * HISTOGRAM_GROUP, HISTOGRAM_GROUP);

@@ -150,7 +150,7 @@ impl Search {
         for command in self.begin() {
             graph.after_all_leaves().add(command)?;
         }
-        graph.after_all_leaves().while_(&self.state.slice(1..2)?, &body)?;
+        graph.after_all_leaves().add(Command::while_(&self.state.slice(1..2)?, &body))?;
         graph.finalizer().strategy(ReplayStrategy::Interpreter).wait_for_interpreter().finalize()
     }
 

@@ -156,7 +156,7 @@ impl System {
 
     /// Work-items of 8 values.
     fn range(&self) -> Range {
-        Range::d2(self.grid.size / 8, self.grid.size)
+        [self.grid.size / 8, self.grid.size].into()
     }
 
     /// x = 0, r = p = b.

@@ -17,7 +17,7 @@ use crate::driver::native::{EventHandle, KernelHandle, Submission};
 use crate::handles::Handles;
 use crate::memory::buffer::Requirement;
 use crate::memory::{AsyncSource, HostTarget, TaskAccess};
-use crate::range::{LaunchRange, NdRange, Range};
+use crate::range::{LaunchRange, NdRange};
 
 /// A kernel, a copy or a task on the host, with what it waits for.
 ///
@@ -110,7 +110,7 @@ impl Command {
         Self { kind, after: Vec::new(), name: None }
     }
 
-    /// Runs a kernel over a range: a number of work-items (`1000`, [`Range`], `[640, 480]`) or an
+    /// Runs a kernel over a range: a number of work-items (`1000`, [`Range`](crate::kernel::Range), `[640, 480]`) or an
     /// [`NdRange`]. An empty range runs nothing and keeps its place in the order.
     pub fn parallel_for(range: impl LaunchRange, call: KernelCall) -> Self {
         Self::new(CommandKind::Kernel { range: range.nd_range(), call })
@@ -118,7 +118,7 @@ impl Command {
 
     /// Runs a kernel with one work-item.
     pub fn single_task(call: KernelCall) -> Self {
-        Self::parallel_for(Range::d1(1), call)
+        Self::parallel_for(1, call)
     }
 
     /// Copies memory to memory of the same length, which it does not overlap: USM, boxes of it

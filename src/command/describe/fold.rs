@@ -59,7 +59,7 @@ impl Command {
     /// device, also for floating-point numbers. One work-group does it, so that GPUs are slow with
     /// many elements.
     ///
-    /// The result may be what a loop decides by: [`Graph::while_`](crate::Graph::while_).
+    /// The result may be what a loop decides by: [`Command::while_`].
     ///
     /// ```no_run
     /// # fn main() -> oclave::Result<()> {

@@ -6,7 +6,7 @@
 //! passed.rs     what can be passed for a parameter; call.rs a kernel with its arguments
 //! task.rs, native.rs, graph.rs, outside.rs   other things that commands do; control.rs loops and conditions
 //! fold.rs       reductions and scans
-//! command.rs    Command; handler.rs in SYCL's form; name.rs what it is called
+//! command.rs    Command; name.rs what it is called
 //! compare.rs    how two commands differ; follow.rs what of them follows parameters; memory.rs the memory of graphs in them
 //! ```
 
@@ -18,7 +18,6 @@ pub(super) mod control;
 pub(super) mod fold;
 pub(super) mod follow;
 pub(super) mod graph;
-pub(super) mod handler;
 mod memory;
 pub(super) mod name;
 pub(super) mod native;

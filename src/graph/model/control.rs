@@ -3,9 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::builder::NodeBuilder;
 use super::graph::Graph;
-use super::node::Node;
 use super::state::GraphInner;
 use crate::MakeError as _;
 use crate::command::{
@@ -185,41 +183,10 @@ pub(in crate::graph) fn frozen(body: &Arc<dyn ControlBody>) -> Result<Option<Fro
 }
 
 impl Command {
-    /// Runs a graph so many times, one after the other: see [`Graph::repeat`].
-    pub fn repeat(count: impl Count, body: impl Body) -> Self {
-        Self::control(ControlKind::Repeat, count.value(), vec![body.body()])
-    }
-
-    /// Runs a graph again and again, while a value of the device is not zero: see
-    /// [`Graph::while_`].
-    pub fn while_<M: CopyFrom<Element: ControlScalar>>(condition: &M, body: impl Body) -> Self {
-        Self::control(ControlKind::While, ControlValue::of(condition), vec![body.body()])
-    }
-
-    /// Runs a graph if a value of the device is not zero, or else another one: see [`Graph::if_`].
-    pub fn if_<M: CopyFrom<Element: ControlScalar>>(
-        condition: &M,
-        then: impl Body,
-        otherwise: impl Body,
-    ) -> Self {
-        Self::control(ControlKind::If, ControlValue::of(condition), vec![then.body(), otherwise.body()])
-    }
-
-    /// Runs one of several graphs, which a value of the device selects: see [`Graph::switch`].
-    pub fn switch<M: CopyFrom<Element: crate::command::ControlInteger>, B: Body>(
-        value: &M,
-        bodies: impl IntoIterator<Item = B>,
-    ) -> Self {
-        let bodies = bodies.into_iter().map(|body| body.body()).collect();
-        Self::control(ControlKind::Switch, ControlValue::of(value), bodies)
-    }
-}
-
-impl Graph {
-    /// Adds a loop that runs its body so many times, one after the other.
+    /// A loop that runs its body so many times, one after the other.
     ///
-    /// The count is a number, a [`DynamicParameter`](crate::graph::DynamicParameter) of this graph, or an
-    /// element of memory of the device, which is read when the loop begins.
+    /// The count is a number, a [`DynamicParameter`](crate::graph::DynamicParameter) of the graph that
+    /// the loop is in, or an element of memory of the device, which is read when the loop begins.
     ///
     /// ```no_run
     /// # mod kernels { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/doc_kernels.rs")); }
@@ -234,112 +201,56 @@ impl Graph {
     /// body.add(Command::parallel_for(1024, saxpy(2.0, &x, &y)))?;
     /// let graph = Graph::from_queue(&queue);
     /// let filled = graph.add(Command::fill(&y, 0.0))?;
-    /// graph.after(&filled).repeat(100, &body)?;
+    /// graph.after(&filled).add(Command::repeat(100, &body))?;
     /// queue.submit_graph(&graph.finalize()?)?.wait()?;
     /// # Ok(())
     /// # }
     /// ```
     ///
-    /// # Errors
-    /// As [`Graph::add`]. [`Invalid`](crate::ErrorKind::Invalid) for a body of another context or
-    /// device, one that is or contains this graph, and one that a queue records to.
-    pub fn repeat(&self, count: impl Count, body: impl Body) -> Result<Node> {
-        self.add(Command::repeat(count, body))
+    /// A command with a body is [`Invalid`](crate::ErrorKind::Invalid) where the body is of another
+    /// context or device, is or contains the graph that it is added to, or has a queue that records to it.
+    pub fn repeat(count: impl Count, body: impl Body) -> Self {
+        Self::control(ControlKind::Repeat, count.value(), vec![body.body()])
     }
 
-    /// Adds a loop that runs its body while a value is not zero. The value is looked at before each
+    /// A loop that runs its body while a value is not zero. The value is looked at before each
     /// iteration.
     ///
     /// The value is one element of USM, of a buffer by an accessor, or of a device global. Of memory
-    /// that is no buffer, let the loop depend on the nodes that write it before.
+    /// that is no buffer, let the loop depend on the nodes that write it before. More than one element
+    /// is [`Invalid`](crate::ErrorKind::Invalid).
     ///
     /// A loop runs 2³² iterations at most; [`Command::max_iterations`] sets another limit.
     ///
     /// ```no_run
-    /// # use oclave::{Graph, Result, UsmSlice};
+    /// # use oclave::{Command, Graph, Result, UsmSlice};
     /// # fn f(graph: &Graph, residual: &UsmSlice<f32>, step: &Graph) -> Result<()> {
-    /// graph.while_(&residual.slice(0..=0)?, step)?; // the kernels of `step` set it to zero in the end
+    /// // The kernels of `step` set it to zero in the end.
+    /// graph.add(Command::while_(&residual.slice(0..=0)?, step))?;
     /// # Ok(())
     /// # }
     /// ```
-    ///
-    /// # Errors
-    /// As [`Graph::repeat`]. Also for more than one element.
-    pub fn while_<M: CopyFrom<Element: ControlScalar>>(
-        &self,
-        condition: &M,
-        body: impl Body,
-    ) -> Result<Node> {
-        self.add(Command::while_(condition, body))
+    pub fn while_<M: CopyFrom<Element: ControlScalar>>(condition: &M, body: impl Body) -> Self {
+        Self::control(ControlKind::While, ControlValue::of(condition), vec![body.body()])
     }
 
-    /// Adds a condition: one body runs if a value is not zero, else the other one. Either may be
-    /// `()`, which does nothing.
-    ///
-    /// # Errors
-    /// As [`Graph::while_`].
+    /// A condition: one body runs if a value is not zero, else the other one. Either may be `()`,
+    /// which does nothing. The value is as in [`Command::while_`].
     pub fn if_<M: CopyFrom<Element: ControlScalar>>(
-        &self,
         condition: &M,
         then: impl Body,
         otherwise: impl Body,
-    ) -> Result<Node> {
-        self.add(Command::if_(condition, then, otherwise))
+    ) -> Self {
+        Self::control(ControlKind::If, ControlValue::of(condition), vec![then.body(), otherwise.body()])
     }
 
-    /// Adds a choice: a value of 0 runs the first body, 1 the second, and so on. Nothing runs for
-    /// other values.
-    ///
-    /// # Errors
-    /// As [`Graph::while_`]. Also without bodies.
+    /// A choice: a value of 0 runs the first body, 1 the second, and so on. Nothing runs for other
+    /// values. There must be a body. The value is as in [`Command::while_`].
     pub fn switch<M: CopyFrom<Element: crate::command::ControlInteger>, B: Body>(
-        &self,
         value: &M,
         bodies: impl IntoIterator<Item = B>,
-    ) -> Result<Node> {
-        self.add(Command::switch(value, bodies))
-    }
-}
-
-impl NodeBuilder<'_> {
-    /// [`Graph::repeat`].
-    ///
-    /// # Errors
-    /// As there.
-    pub fn repeat(self, count: impl Count, body: impl Body) -> Result<Node> {
-        self.add(Command::repeat(count, body))
-    }
-
-    /// [`Graph::while_`].
-    ///
-    /// # Errors
-    /// As there.
-    pub fn while_<M: CopyFrom<Element: ControlScalar>>(self, condition: &M, body: impl Body) -> Result<Node> {
-        self.add(Command::while_(condition, body))
-    }
-
-    /// [`Graph::if_`].
-    ///
-    /// # Errors
-    /// As there.
-    pub fn if_<M: CopyFrom<Element: ControlScalar>>(
-        self,
-        condition: &M,
-        then: impl Body,
-        otherwise: impl Body,
-    ) -> Result<Node> {
-        self.add(Command::if_(condition, then, otherwise))
-    }
-
-    /// [`Graph::switch`].
-    ///
-    /// # Errors
-    /// As there.
-    pub fn switch<M: CopyFrom<Element: crate::command::ControlInteger>, B: Body>(
-        self,
-        value: &M,
-        bodies: impl IntoIterator<Item = B>,
-    ) -> Result<Node> {
-        self.add(Command::switch(value, bodies))
+    ) -> Self {
+        let bodies = bodies.into_iter().map(|body| body.body()).collect();
+        Self::control(ControlKind::Switch, ControlValue::of(value), bodies)
     }
 }

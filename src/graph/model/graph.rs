@@ -213,11 +213,6 @@ impl GraphBuilder {
         self
     }
 
-    /// Accepted for programs that come from SYCL, and not needed: a graph keeps its buffers alive.
-    pub fn assume_buffer_outlives_graph(self) -> Self {
-        self
-    }
-
     /// Copies from and to device globals may be nodes, beyond section 7.12.4 of
     /// `sycl_ext_oneapi_graph`. They copy what is there when the graph runs.
     pub fn allow_device_globals(mut self) -> Self {

@@ -189,7 +189,7 @@ mod tests {
     use super::*;
     use crate::command::{Given, KernelCall};
     use crate::image::{ImageTable, Kernel};
-    use crate::range::{NdRange, Range};
+    use crate::range::NdRange;
 
     static TABLE: ImageTable = ImageTable::generated("t", &[]);
     static KERNEL: Kernel = Kernel::new(&TABLE, "k");
@@ -203,7 +203,7 @@ mod tests {
 
     fn kernel(parameter: &Arc<Parameter>) -> Arc<CommandKind> {
         let call = KernelCall::new(&KERNEL).value(1_u8).value::<u32>(Follow(Arc::clone(parameter)));
-        Arc::new(CommandKind::Kernel { range: NdRange::from(Range::d1(4)), call })
+        Arc::new(CommandKind::Kernel { range: NdRange::from(4), call })
     }
 
     fn value(command: &CommandKind) -> &[u8] {

@@ -58,7 +58,7 @@ fn a_barrier_without_a_list_is_between_everything(context: Context) {
     let before = queue.fill(&value, 1).unwrap();
     let barrier = queue.barrier().unwrap();
     let behind = queue.fill(&value, 2).unwrap();
-    let group = queue.submit_with(|h| h.run(Command::barrier())).unwrap();
+    let group = queue.submit(Command::barrier()).unwrap();
     before.wait().unwrap();
     assert!(is_held(&barrier) && is_held(&behind) && is_held(&group));
     open.send(()).unwrap();
@@ -169,13 +169,7 @@ fn every_command_waits_for_none_one_and_many(scene: Scene) {
             let far = foreign.marker().unwrap();
             let (task, open) = gate(&other);
             let one = queue.submit(command.clone().after(&task)).unwrap();
-            let many = queue
-                .submit_with(|h| {
-                    h.after(&[&far, &one]);
-                    h.after(&task);
-                    h.run(command.clone());
-                })
-                .unwrap();
+            let many = queue.submit(command.clone().after(&[&far, &one]).after(&task)).unwrap();
             assert!(is_held(&one) && is_held(&many), "{name} waits");
             open.send(()).unwrap();
             many.wait().unwrap_or_else(|error| panic!("{name}: {error}"));

@@ -16,7 +16,7 @@ fn ranges_of_every_dimension(context: Context) {
     let queue = Queue::new(&context).unwrap();
     let bundle = bundle(&context);
     let ranges: [NdRange; 7] = [
-        Range::d1(60).into(),
+        60.into(),
         [6, 10].into(),
         [3, 4, 5].into(),
         NdRange::new(60, 10),
@@ -53,7 +53,7 @@ fn empty_ranges_run_nothing_in_order(context: Context) {
     let out = context.alloc_shared::<u32>(4).unwrap();
     queue.fill(&out, 9).unwrap();
     let session = Session::start();
-    for range in [Range::d1(0), Range::d2(4, 0), Range::d3(0, 0, 0)] {
+    for range in [Range::from(0), [4, 0].into(), [0, 0, 0].into()] {
         let event = queue.parallel_for(range, call(&bundle, "ids").pointer_mut::<u32>(&out)).unwrap();
         event.wait().unwrap();
         assert_eq!(event.status().unwrap(), EventStatus::Complete);

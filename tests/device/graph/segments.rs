@@ -184,8 +184,7 @@ fn nodes_with_buffers_are_tasks(context: Context) {
         let x = Buffer::with_data([64], (0..64).collect::<Vec<i32>>()).unwrap();
         let y = Buffer::<i32>::new([64]).unwrap();
         let image = Buffer::<i32>::new([8, 8]).unwrap();
-        let graph =
-            Graph::builder(&context, context.device()).assume_buffer_outlives_graph().build().unwrap();
+        let graph = Graph::new(&context, context.device()).unwrap();
         for i in 0..20 {
             let bump = call(&bundle, "chained").pointer_mut::<i32>(&x.read_write()).value(i % 3);
             let shift = call(&bundle, "shifted").pointer::<i32>(&x.read()).pointer_mut::<i32>(&y.write());

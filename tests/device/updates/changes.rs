@@ -8,7 +8,7 @@ use crate::kernels::buffers::{advance, number};
 use crate::kernels::saxpy::saxpy;
 use oclave::command::RawArgument;
 use oclave::graph::{Detail, DynamicCommandGroup, DynamicParameter, ExecutableGraph, NodeType};
-use oclave::kernel::{Local, NdRange, Range};
+use oclave::kernel::{Local, NdRange};
 use oclave::{Buffer, Command, Context, ErrorKind, Event, Graph, Queue};
 
 /// The lines that tell of each node.
@@ -168,7 +168,7 @@ fn ranges_change_within_their_kind_and_dimensions(context: Context) {
     groups.update_nd_range(NdRange::new(32, 4).with_offset(3)).unwrap();
     let before = shown(&graph);
     invalid(plain.update_range(8), "2 dimensions");
-    invalid(plain.update_range(Range::d3(1, 1, 1)), "2 dimensions");
+    invalid(plain.update_range([1, 1, 1]), "2 dimensions");
     invalid(plain.update_nd_range(NdRange::new([8, 2], [2, 2])), "plain range");
     invalid(groups.update_range(8), "given size");
     invalid(groups.update_nd_range(8), "given size");

@@ -3,7 +3,7 @@
 
 use crate::common::{setting, single};
 use oclave::graph::ReplayStrategy;
-use oclave::kernel::{KernelCall, LaunchRange, Local, NdRange, Range};
+use oclave::kernel::{KernelCall, LaunchRange, Local, NdRange};
 use oclave::memory::usm::Shared;
 use oclave::{Command, Context, Graph, Queue, UsmSlice};
 
@@ -66,7 +66,7 @@ at_both_levels! {
     fn objects_in_global_memory(context, queue, kernels) {
         let memory = context.alloc_device::<i8>(32 * N).unwrap();
         let out = context.alloc_shared::<i32>(N).unwrap();
-        queue.parallel_for(Range::d1(N), kernels::basic::make_shapes(&memory)).unwrap();
+        queue.parallel_for(N, kernels::basic::make_shapes(&memory)).unwrap();
         let found = ints(&queue, &out, N, kernels::basic::use_shapes(&memory, &out));
         for (i, found) in found.into_iter().enumerate() {
             let (round, letter, address) = match i % 3 {

@@ -131,7 +131,7 @@ fn kinds<F, D>(image: Image<F, D>, kind: ErrorKind) -> Result<(), oclave::Error>
 fn sycl(queue: Queue, x: UsmSlice<f32>, v: Vec<f32>, f: fn()) -> Result<()> {
     queue.submit(Command::mem_advise(&x, Advice::ReadMostly))?;
     let command = Command::host_task(f);
-    queue.submit_with(|h| h.run(command))?;
+    queue.submit(command)?;
     queue.host_task(f)?;
     let b = Buffer::from_vec(v)?;
     b.read();

@@ -3,7 +3,7 @@
 use super::finalize;
 use crate::common::{chain, undecided, variable_devices};
 use oclave::graph::ReplayStrategy;
-use oclave::kernel::{Local, NdRange, Range};
+use oclave::kernel::{Local, NdRange};
 use oclave::{Command, Context, Graph, Queue};
 
 use crate::kernels;
@@ -73,7 +73,7 @@ macro_rules! virtual_functions {
                 chain(
                     &graph,
                     [
-                        Command::parallel_for(Range::d1(12), $kernels::basic::make_shapes(&shapes)),
+                        Command::parallel_for(12, $kernels::basic::make_shapes(&shapes)),
                         Command::parallel_for(12, $kernels::basic::use_shapes(&shapes, &outs[0])),
                         Command::parallel_for(12, $kernels::basic::private_shapes(&outs[1])),
                         Command::parallel_for(NdRange::new(12, 6), $kernels::basic::local_shapes(&outs[2])),
