@@ -10,6 +10,9 @@
 //! `gvn` leaves partly redundant values where they are (`no-pre`). Otherwise it moves their calculation before a barrier. A transpose through local
 //! memory took up to 1.8 times as long as from source.
 //!
+//! `simplifycfg` keeps loops, at the end as well (`keep-loops`). Otherwise it takes edges past the header of a loop, where the header tests
+//! what was tested before the loop. With barriers in a loop of two entries, one driver computed wrong results, and another one crashed.
+//!
 //! Vectorisers write reductions and vectors of odd widths, which the translator refuses. Drivers vectorise over work-items.
 
 /// The passes. `SIMPLIFY` stands for SimplifyCFG where loops keep their form.
@@ -28,7 +31,7 @@ const PASSES: &str = "\
         simplifycfg<switch-range-to-icmp;keep-loops;hoist-common-insts;sink-common-insts>,INSTCOMBINE))),\
     globalopt,globaldce,elim-avail-extern,rpo-function-attrs,recompute-globalsaa,\
     function(float2int,lower-constant-intrinsics,loop(loop-rotate,loop-deletion),loop-load-elim,INSTCOMBINE,\
-        simplifycfg<forward-switch-cond;switch-range-to-icmp;switch-to-lookup;no-keep-loops;hoist-common-insts;sink-common-insts>,\
+        simplifycfg<forward-switch-cond;switch-range-to-icmp;switch-to-lookup;keep-loops;hoist-common-insts;sink-common-insts>,\
         INSTCOMBINE,loop-unroll<O2>,INSTCOMBINE,loop-mssa(licm<allowspeculation>),alignment-from-assumptions,\
         loop-sink,instsimplify,div-rem-pairs,tailcallelim,SIMPLIFY),\
     globaldce,constmerge";
