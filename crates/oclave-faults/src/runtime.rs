@@ -459,6 +459,6 @@ fault! {
         seen: Programs,
         symptom: "Memory that is freed while a kernel with a list of SVM pointers runs ends the process.",
         remedy: "No lists, as kernels reach all SVM.",
-        upstream: [],
+        upstream: ["pocl#1942"],
     }
 }

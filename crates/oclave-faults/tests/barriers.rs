@@ -303,6 +303,23 @@ fn versions_of_a_kernel_keep_plain_barriers() {
     assert_eq!((of(&six), of(&seven)), (4 + 2, 4 + 4));
 }
 
+/// A loop with barriers that ends by what is in memory, inside another loop, gets the forms for tangled barriers (Q85).
+#[test]
+fn inner_loops_that_memory_ends_are_tangled() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../oclave-image/tests/fixtures/inner_loop.O2.spv");
+    let module = Module::from_bytes(&std::fs::read(path).unwrap()).unwrap();
+    // The kernel `alone` has the same loop in no other one, and `counted` has a counter in place of the value in memory.
+    assert_eq!(kernels_with_tangled_barriers(&module), ["inner"]);
+    let [six, seven] =
+        [pocl6(), pocl7()].map(|target| legalize_barriers(module.clone(), &target).unwrap().module);
+    let of = |module: &Module, kernel: &str| count(module, kernel, &[Op::ControlBarrier]);
+    // One barrier, and a loop with two.
+    assert_eq!((of(&module, "inner"), of(&six, "inner"), of(&seven, "inner")), (4, 1, 4 + 2));
+    for legal in [six, seven] {
+        check::check(&legal).unwrap();
+    }
+}
+
 fn pocl7() -> DeviceTarget {
     DeviceTarget { faults: [Fault::Q13, Fault::Q14, Fault::Q48].into(), ..DeviceTarget::default() }
 }

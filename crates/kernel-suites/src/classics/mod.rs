@@ -17,6 +17,7 @@ mod fills;
 mod format;
 mod generator;
 mod grid;
+mod group_items;
 mod hash;
 mod histogram;
 mod literals;
@@ -86,6 +87,7 @@ pub(crate) fn programs() -> Vec<Classic> {
         classic("fills", fills::cases),
         classic("floyd_warshall", science::floyd_warshall),
         classic("gauss", matrix::gauss),
+        classic("group_items", group_items::group_items),
         classic("half_blocks", format::half_blocks),
         classic("hash_table", algorithm::hash_table),
         classic("heat_3d", grid::heat_3d),

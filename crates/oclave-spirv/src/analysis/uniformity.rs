@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::control_flow::{Flow, Loop};
 use super::references::kernel_entry;
-use crate::{BuiltIn, Definitions, Op, is_access_chain, is_calculation, is_pure, is_within};
+use crate::{
+    BuiltIn, Definitions, Instruction, Op, StorageClass, is_access_chain, is_calculation, is_pure, is_within,
+};
 
 /// The most conversions between a built-in variable and a value that counts as an id.
 const MOST_CONVERSIONS: usize = 8;
@@ -103,6 +105,40 @@ impl<'a, 'm> Uniformity<'a, 'm> {
             }
         }
         true
+    }
+
+    /// Whether a loop loads what ends it from memory that work-items share.
+    pub fn is_ended_by_memory(&self, flow: &Flow<'_>, of: &Loop) -> bool {
+        let blocks = of.blocks.iter().filter_map(|at| flow.blocks.get(*at));
+        let code = blocks.flat_map(|block| self.definitions.block(block.label));
+        let loads: BTreeSet<u32> = code.filter(|i| self.is_shared(i)).filter_map(|i| i.result_id()).collect();
+        let (mut seen, mut open) = (BTreeSet::new(), self.exit_conditions(flow, of));
+        while let Some(id) = open.pop() {
+            if loads.contains(&id) {
+                return true;
+            }
+            let Some(instruction) = self.definitions.instruction(id).filter(|_| seen.insert(id)) else {
+                continue;
+            };
+            match instruction.op() {
+                Some(Op::Phi) => open.extend(instruction.operands().iter().step_by(2)),
+                Some(op) if is_pure(op) => open.extend(instruction.operands()),
+                _ => {}
+            }
+        }
+        false
+    }
+
+    /// Whether an instruction gives what is in memory that work-items share.
+    fn is_shared(&self, instruction: &Instruction<'_>) -> bool {
+        let class = || {
+            let pointer = self.definitions.instruction(instruction.operand(0)?)?;
+            self.definitions.instruction(pointer.result_type()?)?.operand(0)
+        };
+        let shared = [StorageClass::Workgroup, StorageClass::CrossWorkgroup, StorageClass::Generic];
+        let reads = |op| op == Op::Load || is_within(op, Op::AtomicLoad, Op::AtomicXor);
+        instruction.op().is_some_and(reads)
+            && class().is_some_and(|class| shared.iter().any(|one| *one as u32 == class))
     }
 
     /// Whether the counter of a loop begins with the id of the work-item, and ends at a bound that is the same for a group.

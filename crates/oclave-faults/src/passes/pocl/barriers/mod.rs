@@ -9,7 +9,8 @@
 //!   barriers to kernels that have others. PoCL 7.1 adds them to all kernels, but not to loops
 //!   whose counters begin with the id of the work-item.
 //! - Barriers under conditions, and in loops with several ends, make both compute wrongly or abort
-//!   ("Could not find a dominating alternative variable").
+//!   ("Could not find a dominating alternative variable"). So do barriers in a loop inside another one, if
+//!   the inner loop loads what ends it.
 //!
 //! 7.1 has another way to compile, by continuations, which is right for all of these. It takes that
 //! way where an outermost loop with a barrier has several ends. So kernels that would go wrong get
@@ -58,7 +59,7 @@ pub(crate) use changes::innermost_loops;
 use crate::passes::pocl::dead_ends;
 use crate::passes::pocl::one_barrier::{self, Plans};
 use crate::passes::{Result, Target};
-use oclave_spirv::analysis::control_flow::{Block, Flow};
+use oclave_spirv::analysis::control_flow::{Block, Flow, Loop};
 use oclave_spirv::analysis::references::{is_interpreter, kernel_entry};
 use oclave_spirv::analysis::uniformity::{self, Uniformity};
 use oclave_spirv::transform::inline;
@@ -102,12 +103,18 @@ fault! {
     /// first one. They do if several edges lead to where a way past the barrier leads. From source,
     /// this is wrong in both: `if (a) { do { v += 3; barrier(CLK_LOCAL_MEM_FENCE); } while (v < a); if (id > 2) out[id] = v; }
     /// if (id & 1) …`. So such kernels get the forms for Q14 and Q15 (decision 116).
+    ///
+    /// **Q85. PoCL 6.0 and 7.1 on CPUs.** A loop with barriers is inside another loop, and what ends it is loaded from memory
+    /// in each iteration. PoCL may lose the code between two barriers, so that the loop never ends or ends early. It
+    /// may also end the process. `kernels/classics/group_items.cl` has four such kernels, and none was right from source. A
+    /// barrier behind the loop helped two of them. Continuations help all, so they get the forms for Q14 and Q15. The interpreter has a
+    /// loop around all kernels.
     Q14 {
         affects: [POCL_CPU_7],
         seen: Programs,
         symptom: "Barriers under conditions are wrong or abort the process in the usual method.",
         remedy: "A second exit of an outermost loop, for which PoCL uses continuations (`barriers`).",
-        upstream: [],
+        upstream: ["pocl-inner-loops.md", "pocl#1990"],
     }
 }
 
@@ -226,7 +233,9 @@ impl Choosing {
         let uniformity = Uniformity::new(&definitions, &flows);
         if !choosing.kernels.is_empty() {
             let mut called = flows.iter().filter(|flow| !choosing.kernels.contains(&flow.function));
-            if called.any(|flow| is_tangled(&uniformity, flow)) {
+            // The interpreter has a loop around what it calls.
+            let is_tangled = |flow| is_tangled(&uniformity, flow) || loses_code(&uniformity, flow, |_| true);
+            if called.any(is_tangled) {
                 choosing.kernels.clear();
             }
         }
@@ -341,7 +350,15 @@ fn tangled_kernels(module: &Module, choosing: &BTreeSet<u32>) -> Vec<String> {
 
 /// Whether a function has such barriers, or work-items part behind one in a way that goes wrong.
 pub(super) fn is_tangled(uniformity: &Uniformity<'_, '_>, flow: &Flow<'_>) -> bool {
-    uniformity.has_tangled_barriers(flow) || divergent_exits::parts_behind_source(uniformity, flow)
+    uniformity.has_tangled_barriers(flow)
+        || divergent_exits::parts_behind_source(uniformity, flow)
+        || loses_code(uniformity, flow, |of| flow.loops_around(of.header).nth(1).is_some())
+}
+
+/// Whether one of these loops has barriers, and ends by what is in memory (Q85).
+fn loses_code(uniformity: &Uniformity<'_, '_>, flow: &Flow<'_>, is_meant: impl Fn(&Loop) -> bool) -> bool {
+    let loops = flow.loops.iter().filter(|of| is_meant(of) && uniformity.has_barrier(flow, of));
+    loops.into_iter().any(|of| uniformity.is_ended_by_memory(flow, of))
 }
 
 /// Functions with such barriers, and those that call them.

@@ -41,7 +41,7 @@ fault! {
         seen: Programs,
         symptom: "Barriers under conditions, and in loops with several exits, abort the process or are wrong.",
         remedy: "One barrier in one loop (`one_barrier`).",
-        upstream: ["pocl#1167", "pocl#1747", "pocl#1794", "pocl#1958"],
+        upstream: ["pocl#1167", "pocl#1747", "pocl#1794", "pocl#1958", "pocl-inner-loops.md"],
     }
 }
 
