@@ -167,13 +167,17 @@ impl Compiler<'_> {
     /// Optimises the LLVM IR of a source that no pass has seen, with its barriers marked.
     fn optimise(&self, source: &Source, effort: Effort, optimiser: Optimiser<'_>, text: &Path) -> Result<()> {
         let major = self.toolchain.clang.version.major;
+        let code = files::read(text)?;
+        let code = String::from_utf8_lossy(&code);
         if ir::merges_convergent_calls(major) {
-            let marked = ir::keep_convergent_calls_apart(&String::from_utf8_lossy(&files::read(text)?));
-            files::write(text, marked.as_bytes())?;
+            files::write(text, ir::keep_convergent_calls_apart(&code).as_bytes())?;
         }
         let (tool, mut args) = match optimiser {
             Optimiser::Opt(opt) => {
-                let mut args = vec!["-S".into(), format!("-passes={}", pipeline::passes(major)).into()];
+                let mut args = vec![
+                    "-S".into(),
+                    format!("-passes={}", pipeline::passes(major, ir::calls_group_functions(&code))).into(),
+                ];
                 if ir::needs_typed_pointers_option(major) {
                     args.push("-opaque-pointers=0".into());
                 }

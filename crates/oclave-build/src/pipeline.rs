@@ -10,12 +10,13 @@
 //! `gvn` leaves partly redundant values where they are (`no-pre`). Otherwise it moves their calculation before a barrier. A transpose through local
 //! memory took up to 1.8 times as long as from source.
 //!
-//! `simplifycfg` keeps loops, at the end as well (`keep-loops`). Otherwise it takes edges past the header of a loop, where the header tests
-//! what was tested before the loop. With barriers in a loop of two entries, one driver computed wrong results, and another one crashed.
+//! In sources with barriers, the last `simplifycfg` keeps loops, as the others do. Otherwise it takes edges past the header of a loop, where the
+//! header tests what was tested before the loop. With barriers in a loop of two entries, one driver computed wrong results, and another
+//! one crashed. In other sources it joins some nested loops. XXH64 hung on one driver without that.
 //!
 //! Vectorisers write reductions and vectors of odd widths, which the translator refuses. Drivers vectorise over work-items.
 
-/// The passes. `SIMPLIFY` stands for SimplifyCFG where loops keep their form.
+/// The passes. `SIMPLIFY` stands for SimplifyCFG where loops keep their form, and `LAST-LOOPS` for whether they do at the end.
 const PASSES: &str = "\
     forceattrs,inferattrs,function(lower-expect,SIMPLIFY,sroa,early-cse),\
     ipsccp,called-value-propagation,globalopt,function(mem2reg),deadargelim,function(INSTCOMBINE,SIMPLIFY),\
@@ -31,16 +32,17 @@ const PASSES: &str = "\
         simplifycfg<switch-range-to-icmp;keep-loops;hoist-common-insts;sink-common-insts>,INSTCOMBINE))),\
     globalopt,globaldce,elim-avail-extern,rpo-function-attrs,recompute-globalsaa,\
     function(float2int,lower-constant-intrinsics,loop(loop-rotate,loop-deletion),loop-load-elim,INSTCOMBINE,\
-        simplifycfg<forward-switch-cond;switch-range-to-icmp;switch-to-lookup;keep-loops;hoist-common-insts;sink-common-insts>,\
+        simplifycfg<forward-switch-cond;switch-range-to-icmp;switch-to-lookup;LAST-LOOPS;hoist-common-insts;sink-common-insts>,\
         INSTCOMBINE,loop-unroll<O2>,INSTCOMBINE,loop-mssa(licm<allowspeculation>),alignment-from-assumptions,\
         loop-sink,instsimplify,div-rem-pairs,tailcallelim,SIMPLIFY),\
     globaldce,constmerge";
 
-/// The passes as `opt -passes=` of an LLVM takes them.
-pub(crate) fn passes(llvm: u32) -> String {
+/// The passes as `opt -passes=` of an LLVM takes them, for a source with or without barriers and other group functions.
+pub(crate) fn passes(llvm: u32, has_barriers: bool) -> String {
     // `opt` of these versions otherwise ends with an error where a second run would change more.
     let instcombine = if llvm >= 18 { "instcombine<no-verify-fixpoint>" } else { "instcombine" };
     PASSES
         .replace("SIMPLIFY", "simplifycfg<switch-range-to-icmp;keep-loops>")
         .replace("INSTCOMBINE", instcombine)
+        .replace("LAST-LOOPS", if has_barriers { "keep-loops" } else { "no-keep-loops" })
 }

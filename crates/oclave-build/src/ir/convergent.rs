@@ -15,6 +15,12 @@ pub(crate) fn merges_convergent_calls(clang: u32) -> bool {
 pub(crate) const KEEP_CALLS_APART: [&str; 4] =
     ["-mllvm", "-simplifycfg-sink-common=false", "-mllvm", "-simplifycfg-hoist-common=false"];
 
+/// Whether code calls barriers, or other functions of work-groups and sub-groups.
+pub(crate) fn calls_group_functions(text: &str) -> bool {
+    let names = ["@_Z7barrierj", "work_group_", "sub_group_", "__spirv_ControlBarrier", "__spirv_Group"];
+    text.lines().any(|line| line.contains("call ") && names.iter().any(|name| line.contains(name)))
+}
+
 /// Marks all convergent functions and calls `nomerge`, in IR that no pass has seen.
 pub(crate) fn keep_convergent_calls_apart(text: &str) -> String {
     let mut marked = String::with_capacity(text.len() + text.len() / 64);
@@ -32,7 +38,16 @@ pub(crate) fn keep_convergent_calls_apart(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::keep_convergent_calls_apart;
+    use super::{calls_group_functions, keep_convergent_calls_apart};
+
+    #[test]
+    fn calls_of_group_functions_are_found() {
+        let declared = "declare void @_Z7barrierj(i32) #0\n";
+        assert!(!calls_group_functions(declared));
+        assert!(!calls_group_functions("  %1 = call spir_func i64 @_Z12get_local_idj(i32 noundef 0) #3\n"));
+        assert!(calls_group_functions("  call spir_func void @_Z7barrierj(i32 noundef 1) #3\n"));
+        assert!(calls_group_functions("  call void @_Z18work_group_barrierj12memory_scope(i32 1, i32 1)\n"));
+    }
 
     #[test]
     fn only_groups_of_attributes_are_marked() {

@@ -24,7 +24,9 @@ mod virtual_calls;
 mod vtables;
 mod widths;
 
-pub(crate) use convergent::{KEEP_CALLS_APART, keep_convergent_calls_apart, merges_convergent_calls};
+pub(crate) use convergent::{
+    KEEP_CALLS_APART, calls_group_functions, keep_convergent_calls_apart, merges_convergent_calls,
+};
 pub(crate) use function::symbol;
 pub(crate) use text::replace_tokens;
 pub(crate) use unknown::Leftover;
