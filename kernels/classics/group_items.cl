@@ -53,7 +53,7 @@ kernel void exchanges(global uint *rows, const uint count, global uint *out, loc
             if (seen == 0) break;
         } while (true);
         rows[r * size + lid] = row[lid];
-        if (lid == 0 && sum > 0) out[r] = sum;
+        if (lid == 0) out[r] = sum;
         barrier(CLK_LOCAL_MEM_FENCE);
     }
 }

@@ -10,8 +10,8 @@
 //! `gvn` leaves partly redundant values where they are (`no-pre`). Otherwise it moves their calculation before a barrier. A transpose through local
 //! memory took up to 1.8 times as long as from source.
 //!
-//! In sources with barriers, the last `simplifycfg` keeps loops, as the others do. Otherwise it takes edges past the header of a loop, where the
-//! header tests what was tested before the loop. With barriers in a loop of two entries, one driver computed wrong results, and another
+//! In sources with barriers, the last `simplifycfg` keeps loops, as the others do. Otherwise edges skip the header of a loop, if the
+//! header repeats a test. With barriers in a loop of two entries, one driver computed wrong results, and another
 //! one crashed. In other sources it joins some nested loops. XXH64 hung on one driver without that.
 //!
 //! Vectorisers write reductions and vectors of odd widths, which the translator refuses. Drivers vectorise over work-items.

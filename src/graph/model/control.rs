@@ -185,8 +185,8 @@ pub(in crate::graph) fn frozen(body: &Arc<dyn ControlBody>) -> Result<Option<Fro
 impl Command {
     /// A loop that runs its body so many times, one after the other.
     ///
-    /// The count is a number, a [`DynamicParameter`](crate::graph::DynamicParameter) of the graph that
-    /// the loop is in, or an element of memory of the device, which is read when the loop begins.
+    /// The count is a number, or a [`DynamicParameter`](crate::graph::DynamicParameter) of the graph that
+    /// the loop is in. It may also be an element of memory of the device, which is read when the loop begins.
     ///
     /// ```no_run
     /// # mod kernels { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/doc_kernels.rs")); }
@@ -207,8 +207,8 @@ impl Command {
     /// # }
     /// ```
     ///
-    /// A command with a body is [`Invalid`](crate::ErrorKind::Invalid) where the body is of another
-    /// context or device, is or contains the graph that it is added to, or has a queue that records to it.
+    /// Commands with these bodies are [`Invalid`](crate::ErrorKind::Invalid): graphs of another context or
+    /// device, the graph that the command is added to, graphs that contain it, and graphs that queues record to.
     pub fn repeat(count: impl Count, body: impl Body) -> Self {
         Self::control(ControlKind::Repeat, count.value(), vec![body.body()])
     }

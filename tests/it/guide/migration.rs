@@ -105,7 +105,8 @@ fn calls(bundle: &KernelBundle, queue: &Queue, x: UsmSlice<f32>, y: UsmSlice<f32
 fn events(queue: &Queue, command: Command, e: Event, [a, b]: [Event; 2], events: Vec<Event>) -> Result<()> {
     let (range, call) = (1, tests::globals_use::double_shared());
     queue.after(&[&a, &b]);
-    command.after(&a);
+    let command = command.after(&a);
+    command.after(&e);
     queue.after(&e).parallel_for(range, call)?;
     let _ = Event::from_native;
     let each: &Event = &a;

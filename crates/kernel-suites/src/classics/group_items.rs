@@ -38,7 +38,7 @@ fn exchanges(size: usize) -> Parts {
         (0..row.len()).map(smaller).sum::<usize>() as u32
     };
     let expected: Vec<u32> = rows.chunks(size).map(inversions).collect();
-    let memory = vec![Memory::of(&rows), Memory::of(&vec![0_u32; count])];
+    let memory = vec![Memory::of(&rows), Memory::unset::<u32>(count)];
     let arguments = [mem(0), uint(count), mem(1), local::<u32>(size)];
     (memory, vec![launch("exchanges", Space::d1(GROUPS * size, size), arguments)], equal::<u32>(1, expected))
 }
