@@ -207,8 +207,8 @@ impl Command {
     /// # }
     /// ```
     ///
-    /// Commands with these bodies are [`Invalid`](crate::ErrorKind::Invalid): graphs of another context or
-    /// device, the graph that the command is added to, graphs that contain it, and graphs that queues record to.
+    /// A body of another context or device is [`Invalid`](crate::ErrorKind::Invalid). So is the graph that the
+    /// command is added to, a graph that contains it, and a graph that a queue records to.
     pub fn repeat(count: impl Count, body: impl Body) -> Self {
         Self::control(ControlKind::Repeat, count.value(), vec![body.body()])
     }
