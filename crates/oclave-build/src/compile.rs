@@ -174,10 +174,8 @@ impl Compiler<'_> {
         }
         let (tool, mut args) = match optimiser {
             Optimiser::Opt(opt) => {
-                let mut args = vec![
-                    "-S".into(),
-                    format!("-passes={}", pipeline::passes(major, ir::calls_group_functions(&code))).into(),
-                ];
+                let passes = pipeline::passes(major, ir::calls_group_functions(&code));
+                let mut args = vec!["-S".into(), format!("-passes={passes}").into()];
                 if ir::needs_typed_pointers_option(major) {
                     args.push("-opaque-pointers=0".into());
                 }

@@ -10,7 +10,7 @@
 //! `gvn` leaves partly redundant values where they are (`no-pre`). Otherwise it moves their calculation before a barrier. A transpose through local
 //! memory took up to 1.8 times as long as from source.
 //!
-//! In sources with barriers, the last `simplifycfg` keeps loops, as the others do. Otherwise edges skip the header of a loop, if the
+//! In sources that call barriers or other functions of groups, the last `simplifycfg` keeps loops, as the others do. Otherwise edges skip the header of a loop, if the
 //! header repeats a test. With barriers in a loop of two entries, one driver computed wrong results, and another
 //! one crashed. In other sources it joins some nested loops. XXH64 hung on one driver without that.
 //!
@@ -37,12 +37,12 @@ const PASSES: &str = "\
         loop-sink,instsimplify,div-rem-pairs,tailcallelim,SIMPLIFY),\
     globaldce,constmerge";
 
-/// The passes as `opt -passes=` of an LLVM takes them, for a source with or without barriers and other group functions.
-pub(crate) fn passes(llvm: u32, has_barriers: bool) -> String {
+/// The passes as `opt -passes=` of an LLVM takes them. It matters whether the source calls barriers or other functions of groups.
+pub(crate) fn passes(llvm: u32, calls_group_functions: bool) -> String {
     // `opt` of these versions otherwise ends with an error where a second run would change more.
     let instcombine = if llvm >= 18 { "instcombine<no-verify-fixpoint>" } else { "instcombine" };
     PASSES
         .replace("SIMPLIFY", "simplifycfg<switch-range-to-icmp;keep-loops>")
         .replace("INSTCOMBINE", instcombine)
-        .replace("LAST-LOOPS", if has_barriers { "keep-loops" } else { "no-keep-loops" })
+        .replace("LAST-LOOPS", if calls_group_functions { "keep-loops" } else { "no-keep-loops" })
 }

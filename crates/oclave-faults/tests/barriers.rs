@@ -308,7 +308,7 @@ fn versions_of_a_kernel_keep_plain_barriers() {
 fn inner_loops_that_memory_ends_are_tangled() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../oclave-image/tests/fixtures/inner_loop.O2.spv");
     let module = Module::from_bytes(&std::fs::read(path).unwrap()).unwrap();
-    // The kernel `alone` has the same loop in no other one, and `counted` has a counter in place of the value in memory.
+    // In `alone`, the same loop is inside no other one. In `counted`, a counter ends the inner loop.
     assert_eq!(kernels_with_tangled_barriers(&module), ["inner"]);
     let [six, seven] =
         [pocl6(), pocl7()].map(|target| legalize_barriers(module.clone(), &target).unwrap().module);

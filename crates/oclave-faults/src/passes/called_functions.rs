@@ -26,7 +26,7 @@ use crate::table::{POCL_6, fault};
 use oclave_spirv::{Capability, Cursor, Definitions, Editor, Instruction, Module, Op, Type, TypeTable};
 
 fault! {
-    /// **Q9. PoCL 6.0.** Kernels that come as SPIR-V do not inline the functions of PoCL's library: these name features of the
+    /// **Q9. PoCL 6.0.** Kernels from SPIR-V do not inline the functions of PoCL's library. The functions name features of the
     /// processor, and such kernels do not. Each `min`, `max`, `clamp`, `rotate` or `mad` is a call, and neither
     /// loops nor work-items with one are vectorised. A median of nine bytes took five times as long as from source. In task
     /// lists of 1024 work-items each `mad` took 2.7 and 0.7 ns. A simulation of bodies with `sqrt` took 2.5 times as long as with an

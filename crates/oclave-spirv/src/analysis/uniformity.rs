@@ -111,7 +111,8 @@ impl<'a, 'm> Uniformity<'a, 'm> {
     pub fn is_ended_by_memory(&self, flow: &Flow<'_>, of: &Loop) -> bool {
         let blocks = of.blocks.iter().filter_map(|at| flow.blocks.get(*at));
         let code = blocks.flat_map(|block| self.definitions.block(block.label));
-        let loads: BTreeSet<u32> = code.filter(|i| self.is_shared(i)).filter_map(|i| i.result_id()).collect();
+        let loads: BTreeSet<u32> =
+            code.filter(|i| self.loads_shared(i)).filter_map(|i| i.result_id()).collect();
         let (mut seen, mut open) = (BTreeSet::new(), self.exit_conditions(flow, of));
         while let Some(id) = open.pop() {
             if loads.contains(&id) {
@@ -129,8 +130,8 @@ impl<'a, 'm> Uniformity<'a, 'm> {
         false
     }
 
-    /// Whether an instruction gives what is in memory that work-items share.
-    fn is_shared(&self, instruction: &Instruction<'_>) -> bool {
+    /// Whether an instruction loads from memory that work-items share.
+    fn loads_shared(&self, instruction: &Instruction<'_>) -> bool {
         let class = || {
             let pointer = self.definitions.instruction(instruction.operand(0)?)?;
             self.definitions.instruction(pointer.result_type()?)?.operand(0)

@@ -107,8 +107,8 @@ fault! {
     /// **Q85. PoCL 6.0 and 7.1 on CPUs.** A loop with barriers is inside another loop, and what ends it is loaded from memory
     /// in each iteration. PoCL may lose the code between two barriers, so that the loop never ends or ends early. It
     /// may also end the process. `kernels/classics/group_items.cl` has four such kernels, and none was right from source. A
-    /// barrier behind the loop helped two of them. Continuations help all, so they get the forms for Q14 and Q15. The interpreter has a
-    /// loop around all kernels.
+    /// barrier behind the loop helped two of them. Continuations helped all. So such kernels get the forms for Q14 and Q15. In the
+    /// interpreter, every kernel is inside a loop.
     Q14 {
         affects: [POCL_CPU_7],
         seen: Programs,
@@ -355,10 +355,10 @@ pub(super) fn is_tangled(uniformity: &Uniformity<'_, '_>, flow: &Flow<'_>) -> bo
         || loses_code(uniformity, flow, |of| flow.loops_around(of.header).nth(1).is_some())
 }
 
-/// Whether one of these loops has barriers, and ends by what is in memory (Q85).
+/// Whether one of the loops that are meant has barriers, and loads what ends it (Q85).
 fn loses_code(uniformity: &Uniformity<'_, '_>, flow: &Flow<'_>, is_meant: impl Fn(&Loop) -> bool) -> bool {
-    let loops = flow.loops.iter().filter(|of| is_meant(of) && uniformity.has_barrier(flow, of));
-    loops.into_iter().any(|of| uniformity.is_ended_by_memory(flow, of))
+    let is_lossy = |of: &Loop| uniformity.has_barrier(flow, of) && uniformity.is_ended_by_memory(flow, of);
+    flow.loops.iter().any(|of| is_meant(of) && is_lossy(of))
 }
 
 /// Functions with such barriers, and those that call them.
