@@ -23,7 +23,8 @@ use crate::Fault;
 use crate::passes::opaque_values::{float_one, splat};
 use crate::passes::{Pass, Result, pass};
 use crate::table::{POCL_6, fault};
-use oclave_spirv::{Capability, Cursor, Definitions, Editor, Instruction, Module, Op, Type, TypeTable};
+use oclave_spirv::analysis::Analyses;
+use oclave_spirv::{Capability, Cursor, Editor, Instruction, Module, Op, Type, TypeTable};
 
 fault! {
     /// **Q9. PoCL 6.0.** Kernels from SPIR-V do not inline the functions of PoCL's library. The functions name features of the
@@ -42,7 +43,7 @@ fault! {
 }
 
 pub(in crate::passes) const PASS: Pass =
-    pass(Fault::Q9, "called_functions", |on| expand(on.module, |_| true));
+    pass(Fault::Q9, "called_functions", |on| expand(on.analyses, |_| true));
 
 /// A function that drivers may call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,15 +98,15 @@ const U_MAD_HI: Function = Function::Std(204);
 /// # Errors
 /// As [`Editor::finish`].
 pub(in crate::passes) fn expand(
-    module: &Module,
+    analyses: &Analyses<'_>,
     is_meant: impl Fn(&Call<'_>) -> bool,
 ) -> Result<Option<Module>> {
-    let definitions = Definitions::new(module);
+    let definitions = analyses.definitions();
     let set = definitions.opencl_std();
-    let types = TypeTable::new(&definitions);
-    let mut edit = Editor::new(&definitions);
+    let types = TypeTable::new(definitions);
+    let mut edit = Editor::new(definitions);
     let mut intrinsics = Intrinsics::default();
-    for instruction in module.instructions() {
+    for instruction in analyses.module().instructions() {
         let Some(call) = Call::read(&instruction, set, &types).filter(&is_meant) else { continue };
         let mut at = edit.before(&instruction);
         if call.write_intrinsic(&mut at, &mut intrinsics) || call.write(&mut at) {

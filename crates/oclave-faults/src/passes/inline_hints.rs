@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use crate::Fault;
 use crate::passes::{Pass, Result, pass};
 use crate::table::{LLVMPIPE, POCL_CPU_6, fault};
-use oclave_spirv::analysis::control_flow::Flow;
+use oclave_spirv::analysis::Analyses;
 use oclave_spirv::analysis::references::References;
 use oclave_spirv::analysis::uniformity::Uniformity;
 use oclave_spirv::{Definitions, Editor, FunctionControl, Module, Op, StorageClass};
@@ -39,11 +39,13 @@ fault! {
 }
 
 pub(in crate::passes) const AT_BARRIERS: Pass =
-    pass(Fault::Q21, "inline_hints::at_functions_with_barriers", |on| at_functions_with_barriers(on.module));
+    pass(Fault::Q21, "inline_hints::at_functions_with_barriers", |on| {
+        at_functions_with_barriers(on.analyses)
+    });
 
 pub(in crate::passes) const AT_VARIABLES: Pass =
     pass(Fault::Q58, "inline_hints::at_functions_with_variables", |on| {
-        at_functions_with_variables(on.module)
+        at_functions_with_variables(on.analyses)
     });
 
 /// The module with the hint at each function, other than kernels, that reaches a barrier; `None`
@@ -53,13 +55,13 @@ pub(in crate::passes) const AT_VARIABLES: Pass =
 ///
 /// # Errors
 /// As [`Editor::finish`].
-pub(crate) fn at_functions_with_barriers(module: &Module) -> Result<Option<Module>> {
-    let definitions = Definitions::new(module);
-    let flows = Flow::of_functions(module);
-    let uniformity = Uniformity::new(&definitions, &flows);
+pub(crate) fn at_functions_with_barriers(analyses: &Analyses<'_>) -> Result<Option<Module>> {
+    let definitions = analyses.definitions();
+    let flows = analyses.flows();
+    let uniformity = Uniformity::new(definitions, flows);
     let is_wanted = |id: u32| uniformity.has_barriers(id) && !uniformity.kernels().contains(&id);
     let hinted = |control: u32| without_dont_inline(control) | FunctionControl::INLINE.bits();
-    with_controls(&definitions, is_wanted, hinted)
+    with_controls(definitions, is_wanted, hinted)
 }
 
 /// The module without the opposite hint at each function that uses a built-in variable or one in global memory. Functions that call
@@ -70,14 +72,15 @@ pub(crate) fn at_functions_with_barriers(module: &Module) -> Result<Option<Modul
 ///
 /// # Errors
 /// As [`Editor::finish`].
-pub(crate) fn at_functions_with_variables(module: &Module) -> Result<Option<Module>> {
-    let definitions = Definitions::new(module);
-    let references = References::new(&definitions);
-    let built_ins = module.built_ins().map(|(id, _)| id);
-    let users = references.users(&built_ins.chain(module.variables(StorageClass::CrossWorkgroup)).collect());
+pub(crate) fn at_functions_with_variables(analyses: &Analyses<'_>) -> Result<Option<Module>> {
+    let definitions = analyses.definitions();
+    let references = References::new(definitions);
+    let built_ins = analyses.module().built_ins().map(|(id, _)| id);
+    let users = references
+        .users(&built_ins.chain(analyses.module().variables(StorageClass::CrossWorkgroup)).collect());
     let kernels: BTreeSet<u32> = references.entry_points().iter().map(|entry| entry.function).collect();
     let is_wanted = |id| users.contains(&id) && !kernels.contains(&id);
-    with_controls(&definitions, is_wanted, without_dont_inline)
+    with_controls(definitions, is_wanted, without_dont_inline)
 }
 
 fn without_dont_inline(control: u32) -> u32 {

@@ -1,7 +1,7 @@
 //! Passes that change modules so that compilers of drivers do not get them wrong.
 //!
-//! A pass is a file in the folder of a driver. It has a function from a module to the changed module, or to `None` where
-//! nothing is to be changed. The lists below say for which fault a pass runs, and in which order. [`Passes`] runs them in three
+//! A pass is a file in the folder of a driver. It has a function from a module and its analyses to the changed module, or to
+//! `None` where nothing is to be changed. The lists below say for which fault a pass runs, and in which order. [`Passes`] runs them in three
 //! phases, between which a module gets other changes that every device needs.
 //!
 //! | phase | the module then |
@@ -24,6 +24,7 @@ pub(crate) mod wrong_functions;
 
 use std::fmt;
 
+use oclave_spirv::analysis::Analyses;
 use oclave_spirv::transform::{block_layout, block_order};
 use oclave_spirv::{Module, check};
 
@@ -70,8 +71,8 @@ pub struct Image<'a> {
 }
 
 /// The input of a pass.
-struct Input<'a> {
-    module: &'a Module,
+struct Input<'a, 'm> {
+    analyses: &'a Analyses<'m>,
     target: &'a Target,
     image: Image<'a>,
 }
@@ -81,10 +82,10 @@ struct Pass {
     fault: Fault,
     name: &'static str,
     /// Makes the changed module; `None` where there is nothing to change.
-    run: fn(&Input<'_>) -> Result<Option<Module>>,
+    run: fn(&Input<'_, '_>) -> Result<Option<Module>>,
 }
 
-const fn pass(fault: Fault, name: &'static str, run: fn(&Input<'_>) -> Result<Option<Module>>) -> Pass {
+const fn pass(fault: Fault, name: &'static str, run: fn(&Input<'_, '_>) -> Result<Option<Module>>) -> Pass {
     Pass { fault, name, run }
 }
 
@@ -169,8 +170,7 @@ impl<'a> Passes<'a> {
     /// # Errors
     /// Those of the passes.
     pub fn insert_fences(&mut self, module: Module) -> Result<Module> {
-        let module = self.run(&vector_accesses::PASS, &module)?.unwrap_or(module);
-        Ok(self.run(&fences::PASS, &module)?.unwrap_or(module))
+        Ok(self.run_all(&[vector_accesses::PASS, fences::PASS], &module)?.unwrap_or(module))
     }
 
     /// Gives loops and barriers a form that the device's compiler follows.
@@ -178,7 +178,7 @@ impl<'a> Passes<'a> {
     /// # Errors
     /// Those of the passes.
     pub fn legalize_barriers(&mut self, module: Module) -> Result<LegalBarriers> {
-        let module = self.run(&endless_loops::PASS, &module)?.unwrap_or(module);
+        let module = self.run_all(&[endless_loops::PASS], &module)?.unwrap_or(module);
         let wanted = [Fault::Q13, Fault::Q14].into_iter().find(|fault| self.target.faults.has(*fault));
         let Some(fault) = wanted.filter(|fault| self.is_next(*fault, BARRIERS)) else {
             return Ok(LegalBarriers { module, refused_kernels: Vec::new() });
@@ -196,27 +196,30 @@ impl<'a> Passes<'a> {
     /// Those of the passes.
     pub fn finish(&mut self, module: &Module) -> Result<Option<Module>> {
         let before = self.number;
-        let mut changed = None;
-        for pass in LATE {
-            match self.run(pass, changed.as_ref().unwrap_or(module)) {
-                Ok(after) => changed = after.or(changed),
-                Err(error) => {
-                    self.number = before;
-                    return Err(error);
-                }
+        self.run_all(LATE, module).inspect_err(|_| self.number = before)
+    }
+
+    /// Runs passes. Gives `None` where none changes the module.
+    fn run_all(&mut self, passes: &[Pass], module: &Module) -> Result<Option<Module>> {
+        let (mut passes, mut changed) = (passes.iter(), None);
+        loop {
+            // The analyses of a module serve all passes up to the next that changes it.
+            let analyses = Analyses::new(changed.as_ref().unwrap_or(module));
+            match passes.find_map(|pass| self.run(pass, &analyses).transpose()).transpose()? {
+                Some(after) => changed = Some(after),
+                None => return Ok(changed),
             }
         }
-        Ok(changed)
     }
 
     /// The module after a pass; `None` where it stays as it is.
-    fn run(&mut self, pass: &Pass, module: &Module) -> Result<Option<Module>> {
+    fn run(&mut self, pass: &Pass, analyses: &Analyses<'_>) -> Result<Option<Module>> {
         if !self.target.faults.has(pass.fault) || !self.is_next(pass.fault, pass.name) {
             return Ok(None);
         }
-        let input = Input { module, target: &self.target, image: self.image };
+        let input = Input { analyses, target: &self.target, image: self.image };
         let Some(after) = (pass.run)(&input)? else { return Ok(None) };
-        self.tell(pass.fault, pass.name, module, &after)?;
+        self.tell(pass.fault, pass.name, analyses.module(), &after)?;
         Ok(Some(after))
     }
 

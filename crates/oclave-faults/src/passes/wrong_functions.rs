@@ -19,6 +19,7 @@ use crate::Fault;
 use crate::passes::opaque_values::{float_one, splat};
 use crate::passes::{Pass, Result, pass};
 use crate::table::{INTEL, LLVMPIPE, POCL_CPU, fault};
+use oclave_spirv::analysis::Analyses;
 use oclave_spirv::{Capability, Cursor, Definitions, Editor, Instruction, Module, Op, Type, TypeTable};
 
 fault! {
@@ -61,13 +62,13 @@ fault! {
 }
 
 pub(in crate::passes) const FUNCTIONS: Pass =
-    pass(Fault::Q62, "wrong_functions::replace", |on| replace(on.module));
+    pass(Fault::Q62, "wrong_functions::replace", |on| replace(on.analyses));
 
 pub(in crate::passes) const ALIGNED_STORES: Pass =
-    pass(Fault::Q66, "wrong_functions::replace_aligned_stores", |on| replace_aligned_stores(on.module));
+    pass(Fault::Q66, "wrong_functions::replace_aligned_stores", |on| replace_aligned_stores(on.analyses));
 
 pub(in crate::passes) const LONG_MAD_SAT: Pass =
-    pass(Fault::Q68, "wrong_functions::replace_long_mad_sat", |on| replace_long_mad_sat(on.module));
+    pass(Fault::Q68, "wrong_functions::replace_long_mad_sat", |on| replace_long_mad_sat(on.analyses));
 
 const STEP: u32 = 101;
 const U_MAD_SAT: u32 = 154;
@@ -84,16 +85,16 @@ const SHUFFLE2: u32 = 183;
 ///
 /// # Errors
 /// As [`Editor::finish`].
-pub(crate) fn replace(module: &Module) -> Result<Option<Module>> {
-    replace_by(module, |reader, ty, number, arguments| reader.wrong_on_intel(ty, number, arguments))
+pub(crate) fn replace(analyses: &Analyses<'_>) -> Result<Option<Module>> {
+    replace_by(analyses, |reader, ty, number, arguments| reader.wrong_on_intel(ty, number, arguments))
 }
 
 /// The module with `vstore_half3` for `vstorea_half3`; `None` where there are none.
 ///
 /// # Errors
 /// As [`Editor::finish`].
-pub(crate) fn replace_aligned_stores(module: &Module) -> Result<Option<Module>> {
-    replace_by(module, |reader, _, number, arguments| reader.aligned_store(number, arguments))
+pub(crate) fn replace_aligned_stores(analyses: &Analyses<'_>) -> Result<Option<Module>> {
+    replace_by(analyses, |reader, _, number, arguments| reader.aligned_store(number, arguments))
 }
 
 /// The module with 128-bit arithmetic for `mad_sat` of `long`, which Mesa's rusticl computes wrongly as well;
@@ -101,20 +102,20 @@ pub(crate) fn replace_aligned_stores(module: &Module) -> Result<Option<Module>> 
 ///
 /// # Errors
 /// As [`Editor::finish`].
-pub(crate) fn replace_long_mad_sat(module: &Module) -> Result<Option<Module>> {
-    replace_by(module, |reader, ty, number, arguments| {
+pub(crate) fn replace_long_mad_sat(analyses: &Analyses<'_>) -> Result<Option<Module>> {
+    replace_by(analyses, |reader, ty, number, arguments| {
         reader.wrong_on_intel(ty, number, arguments).filter(|form| matches!(form, Form::LongMadSat { .. }))
     })
 }
 
 type Find = fn(&Reader<'_, '_>, ty: u32, number: u32, arguments: &[u32]) -> Option<Form>;
 
-fn replace_by(module: &Module, find: Find) -> Result<Option<Module>> {
-    let definitions = Definitions::new(module);
+fn replace_by(analyses: &Analyses<'_>, find: Find) -> Result<Option<Module>> {
+    let definitions = analyses.definitions();
     let Some(set) = definitions.opencl_std() else { return Ok(None) };
-    let reader = Reader { definitions: &definitions, types: TypeTable::new(&definitions), set };
-    let mut edit = Editor::new(&definitions);
-    for instruction in module.instructions() {
+    let reader = Reader { definitions, types: TypeTable::new(definitions), set };
+    let mut edit = Editor::new(definitions);
+    for instruction in analyses.module().instructions() {
         if let Some(call) = reader.read(&instruction, find) {
             call.write(&mut edit.instead_of(&instruction));
         }

@@ -13,6 +13,7 @@ use crate::passes::built_in_vector::BuiltInVector;
 use crate::passes::opaque_values::{converted, hidden_zero};
 use crate::passes::{Pass, Result, pass};
 use crate::table::{INTEL, fault};
+use oclave_spirv::analysis::Analyses;
 use oclave_spirv::{BuiltIn, Definitions, Editor, Instruction, Module, Op, TypeTable, is_access_chain};
 
 fault! {
@@ -29,7 +30,7 @@ fault! {
 }
 
 pub(in crate::passes) const PASS: Pass =
-    pass(Fault::Q79, "filled_arrays", |on| hide(on.module, on.target.address_bits));
+    pass(Fault::Q79, "filled_arrays", |on| hide(on.analyses, on.target.address_bits));
 
 /// Arrays with fewer such stores stay as they are: their elements become values.
 const LEAST: usize = 16;
@@ -38,26 +39,26 @@ const LEAST: usize = 16;
 ///
 /// # Errors
 /// As [`Editor::finish`].
-pub(crate) fn hide(module: &Module, address_bits: u32) -> Result<Option<Module>> {
-    let definitions = Definitions::new(module);
-    let types = TypeTable::new(&definitions);
+pub(crate) fn hide(analyses: &Analyses<'_>, address_bits: u32) -> Result<Option<Module>> {
+    let definitions = analyses.definitions();
+    let types = TypeTable::new(definitions);
     let mut counts: HashMap<(u32, u32), usize> = HashMap::new();
-    for store in module.instructions().filter_map(|i| filled(&definitions, &i)) {
+    for store in analyses.module().instructions().filter_map(|i| filled(definitions, &i)) {
         *counts.entry(store).or_default() += 1;
     }
     counts.retain(|_, count| *count >= LEAST);
     if counts.is_empty() {
         return Ok(None);
     }
-    let mut edit = Editor::new(&definitions);
+    let mut edit = Editor::new(definitions);
     let group = BuiltInVector::add(&mut edit, BuiltIn::WorkgroupId, address_bits);
     // Numbers of this block, and their sums with the zero.
     let mut hidden: HashMap<u32, u32> = HashMap::new();
-    for instruction in module.instructions() {
+    for instruction in analyses.module().instructions() {
         if instruction.is(Op::Label) {
             hidden.clear();
         }
-        let number = filled(&definitions, &instruction).filter(|store| counts.contains_key(store));
+        let number = filled(definitions, &instruction).filter(|store| counts.contains_key(store));
         let (Some((_, number)), &[to, _, ref access @ ..]) = (number, instruction.operands()) else {
             continue;
         };

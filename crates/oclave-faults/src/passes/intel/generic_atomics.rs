@@ -10,8 +10,9 @@ use crate::Fault;
 use crate::passes::{Pass, Result, pass};
 use crate::table::{INTEL, fault};
 use oclave_spirv::SourceLanguage;
+use oclave_spirv::analysis::Analyses;
 
-use oclave_spirv::{Definitions, Instruction, Module, Op, StorageClass, Type, TypeTable, is_atomic};
+use oclave_spirv::{Instruction, Module, Op, StorageClass, Type, TypeTable, is_atomic};
 
 fault! {
     /// **Q24. Intel's CPU runtime 2026.2.** A program with an atomic instruction on a generic
@@ -27,7 +28,7 @@ fault! {
     }
 }
 
-pub(in crate::passes) const PASS: Pass = pass(Fault::Q24, "generic_atomics", |on| as_cpp(on.module));
+pub(in crate::passes) const PASS: Pass = pass(Fault::Q24, "generic_atomics", |on| as_cpp(on.analyses));
 
 /// What the reader takes for OpenCL C++. It takes C++ for OpenCL 2021 (202100) for OpenCL C.
 const OPENCL_CPP: [u32; 2] = [SourceLanguage::OpenCL_CPP as u32, 100_000];
@@ -36,9 +37,9 @@ const OPENCL_CPP: [u32; 2] = [SourceLanguage::OpenCL_CPP as u32, 100_000];
 ///
 /// # Errors
 /// As [`with_source`].
-pub(crate) fn as_cpp(module: &Module) -> Result<Option<Module>> {
-    let definitions = Definitions::new(module);
-    let types = TypeTable::new(&definitions);
+pub(crate) fn as_cpp(analyses: &Analyses<'_>) -> Result<Option<Module>> {
+    let definitions = analyses.definitions();
+    let types = TypeTable::new(definitions);
     let is_generic = |instruction: &Instruction<'_>| {
         let pointer = instruction.operand(0).and_then(|id| definitions.type_of(id));
         matches!(
@@ -46,10 +47,10 @@ pub(crate) fn as_cpp(module: &Module) -> Result<Option<Module>> {
             Some(Type::Pointer { class, .. }) if class == StorageClass::Generic as u32
         )
     };
-    if !module.instructions().any(|i| i.op().is_some_and(is_atomic) && is_generic(&i)) {
+    if !analyses.module().instructions().any(|i| i.op().is_some_and(is_atomic) && is_generic(&i)) {
         return Ok(None);
     }
-    with_source(module, OPENCL_CPP)
+    with_source(analyses, OPENCL_CPP)
 }
 
 /// Whether a module asks at run time for the address space of a generic pointer (`to_global`).

@@ -3,7 +3,8 @@
 use crate::Fault;
 use crate::passes::{Pass, Result, pass};
 use crate::table::{INTEL, fault};
-use oclave_spirv::{Capability, Definitions, Editor, Module, Op, Type, TypeTable};
+use oclave_spirv::analysis::Analyses;
+use oclave_spirv::{Capability, Editor, Module, Op, Type, TypeTable};
 
 fault! {
     /// **Q65. Intel's CPU runtime 2026.2.** `work_group_broadcast` of `half` crashes its compiler
@@ -17,18 +18,18 @@ fault! {
     }
 }
 
-pub(in crate::passes) const PASS: Pass = pass(Fault::Q65, "half_broadcasts", |on| as_integers(on.module));
+pub(in crate::passes) const PASS: Pass = pass(Fault::Q65, "half_broadcasts", |on| as_integers(on.analyses));
 
 /// The module with conversions around such broadcasts; `None` where there are none.
 ///
 /// # Errors
 /// As [`Editor::finish`].
-pub(crate) fn as_integers(module: &Module) -> Result<Option<Module>> {
-    let definitions = Definitions::new(module);
-    let types = TypeTable::new(&definitions);
+pub(crate) fn as_integers(analyses: &Analyses<'_>) -> Result<Option<Module>> {
+    let definitions = analyses.definitions();
+    let types = TypeTable::new(definitions);
     let is_half = |ty: u32| matches!(types.ty(ty), Some(Type::Float { width: 16 }));
-    let mut edit = Editor::new(&definitions);
-    for broadcast in module.instructions().filter(|i| i.is(Op::GroupBroadcast)) {
+    let mut edit = Editor::new(definitions);
+    for broadcast in analyses.module().instructions().filter(|i| i.is(Op::GroupBroadcast)) {
         let (&[scope, value, from], Some(ty), Some(result)) =
             (broadcast.operands(), broadcast.result_type().filter(|ty| is_half(*ty)), broadcast.result_id())
         else {

@@ -24,5 +24,5 @@ fault! {
 }
 
 pub(in crate::passes) const PASS: Pass = pass(Fault::Q35, "integer_bounds", |on| {
-    called_functions::expand(on.module, |call| call.bounds_integer())
+    called_functions::expand(on.analyses, |call| call.bounds_integer())
 });

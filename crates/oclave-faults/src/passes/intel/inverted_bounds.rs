@@ -23,6 +23,7 @@ use crate::passes::opaque_values::hidden_zero;
 use crate::passes::roots::root;
 use crate::passes::{Pass, Result, pass};
 use crate::table::{INTEL, fault};
+use oclave_spirv::analysis::Analyses;
 use oclave_spirv::analysis::control_flow::Flow;
 use oclave_spirv::analysis::work_items::id_variables;
 use oclave_spirv::{
@@ -48,7 +49,7 @@ fault! {
 }
 
 pub(in crate::passes) const PASS: Pass =
-    pass(Fault::Q61, "inverted_bounds", |on| hide(on.module, on.target.address_bits));
+    pass(Fault::Q61, "inverted_bounds", |on| hide(on.analyses, on.target.address_bits));
 
 /// How often all instructions are visited, at most. Each visit follows variables and calls once.
 const VISITS: usize = 8;
@@ -64,15 +65,15 @@ const IS_MOVED: u8 = 4;
 ///
 /// # Errors
 /// As [`Editor::finish`].
-pub(crate) fn hide(module: &Module, address_bits: u32) -> Result<Option<Module>> {
-    let definitions = Definitions::new(module);
-    let facts = Facts::new(&definitions);
+pub(crate) fn hide(analyses: &Analyses<'_>, address_bits: u32) -> Result<Option<Module>> {
+    let definitions = analyses.definitions();
+    let facts = Facts::new(definitions);
     let found = facts.comparisons();
     if found.is_empty() {
         return Ok(None);
     }
-    let types = TypeTable::new(&definitions);
-    let mut edit = Editor::new(&definitions);
+    let types = TypeTable::new(definitions);
+    let mut edit = Editor::new(definitions);
     let size = BuiltInVector::add(&mut edit, BuiltIn::GlobalSize, address_bits);
     for (comparison, place) in found {
         let mut words = comparison.words.to_vec();

@@ -11,17 +11,17 @@ pub(crate) mod scalar_loops;
 pub(crate) mod uniform_groups;
 
 use crate::passes::Result;
-use oclave_spirv::{Definitions, Editor, Instruction, Module, Op, Section};
+use oclave_spirv::analysis::Analyses;
+use oclave_spirv::{Editor, Instruction, Module, Op, Section};
 
 /// The module with another language and version in `OpSource`, by which Intel's reader of SPIR-V chooses functions.
 ///
 /// # Errors
 /// As [`Editor::finish`].
-fn with_source(module: &Module, source: [u32; 2]) -> Result<Option<Module>> {
-    let definitions = Definitions::new(module);
-    let mut edit = Editor::new(&definitions);
+fn with_source(analyses: &Analyses<'_>, source: [u32; 2]) -> Result<Option<Module>> {
+    let mut edit = Editor::new(analyses.definitions());
     let is_source = |i: &Instruction<'_>| matches!(i.op(), Some(Op::Source | Op::SourceContinued));
-    module.instructions().filter(is_source).for_each(|source| edit.remove(&source));
+    analyses.module().instructions().filter(is_source).for_each(|source| edit.remove(&source));
     edit.push_in(Section::DebugStrings, Op::Source, &source);
     Ok(edit.finish()?)
 }

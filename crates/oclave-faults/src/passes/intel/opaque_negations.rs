@@ -29,6 +29,7 @@ use crate::passes::built_in_vector::BuiltInVector;
 use crate::passes::opaque_values::{change_values, is_largest, select};
 use crate::passes::{Pass, Result, pass};
 use crate::table::{INTEL, fault};
+use oclave_spirv::analysis::Analyses;
 use oclave_spirv::{BuiltIn, Cursor, Definitions, Editor, Instruction, Module, Op, TypeTable, is_group};
 
 fault! {
@@ -50,7 +51,7 @@ fault! {
 }
 
 pub(in crate::passes) const PASS: Pass =
-    pass(Fault::Q43, "opaque_negations", |on| separate(on.module, on.target.address_bits));
+    pass(Fault::Q43, "opaque_negations", |on| separate(on.analyses, on.target.address_bits));
 
 /// Minima, maxima and clamps of OpenCL.std.
 const CHOICES: [u32; 11] = [27, 28, 95, 97, 98, 149, 150, 156, 157, 158, 159];
@@ -71,20 +72,21 @@ const PARTS: usize = 64;
 ///
 /// # Errors
 /// As [`Editor::finish`].
-pub(crate) fn separate(module: &Module, address_bits: u32) -> Result<Option<Module>> {
-    if !module.instructions().any(|i| i.op().is_some_and(waits_for_group)) {
+pub(crate) fn separate(analyses: &Analyses<'_>, address_bits: u32) -> Result<Option<Module>> {
+    if !analyses.module().instructions().any(|i| i.op().is_some_and(waits_for_group)) {
         return Ok(None);
     }
-    let definitions = Definitions::new(module);
-    let places = module.built_ins().filter(|(_, number)| PLACES.map(|place| place as u32).contains(number));
-    let search = Search { definitions: &definitions, places: places.map(|(id, _)| id).collect() };
+    let definitions = analyses.definitions();
+    let places =
+        analyses.module().built_ins().filter(|(_, number)| PLACES.map(|place| place as u32).contains(number));
+    let search = Search { definitions, places: places.map(|(id, _)| id).collect() };
     let mut found = search.inverted();
     found.extend(search.kept());
     if found.is_empty() {
         return Ok(None);
     }
-    let types = TypeTable::new(&definitions);
-    let mut edit = Editor::new(&definitions);
+    let types = TypeTable::new(definitions);
+    let mut edit = Editor::new(definitions);
     let id = BuiltInVector::add(&mut edit, BuiltIn::GlobalInvocationId, address_bits);
     let begin = |at: &mut Cursor<'_, '_>| is_largest(at, &id);
     change_values(&mut edit, &found, begin, |at, never, words| select(at, &types, never, words));

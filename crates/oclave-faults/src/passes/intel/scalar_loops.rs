@@ -31,6 +31,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use crate::Fault;
 use crate::passes::{Pass, Result, pass};
 use crate::table::{INTEL, fault};
+use oclave_spirv::analysis::Analyses;
 use oclave_spirv::analysis::control_flow::{Flow, Loop};
 use oclave_spirv::analysis::references::kernel_entry;
 use oclave_spirv::analysis::work_items::WorkItems;
@@ -63,21 +64,21 @@ fault! {
     }
 }
 
-pub(in crate::passes) const PASS: Pass = pass(Fault::Q26, "scalar_loops", |on| keep(on.module));
+pub(in crate::passes) const PASS: Pass = pass(Fault::Q26, "scalar_loops", |on| keep(on.analyses));
 
 /// The module with these accesses; `None` where it needs none.
 ///
 /// # Errors
 /// As [`Editor::finish`].
-pub(crate) fn keep(module: &Module) -> Result<Option<Module>> {
-    let definitions = Definitions::new(module);
-    let flows = Flow::of_functions(module);
-    let facts = Facts::new(&definitions);
+pub(crate) fn keep(analyses: &Analyses<'_>) -> Result<Option<Module>> {
+    let definitions = analyses.definitions();
+    let flows = analyses.flows();
+    let facts = Facts::new(definitions);
     let results = Results::new(&facts);
-    let crashing = crashing(&facts, &flows);
-    let mut edit = Editor::new(&definitions);
-    for flow in &flows {
-        let mut blocks = results.wrong_loops(&definitions, flow);
+    let crashing = crashing(&facts, flows);
+    let mut edit = Editor::new(definitions);
+    for flow in flows {
+        let mut blocks = results.wrong_loops(definitions, flow);
         blocks.extend(crashing.get(&flow.function).into_iter().flatten());
         let entry = flow.blocks.first().and_then(|block| definitions.instruction(block.label));
         let Some(entry) = entry.filter(|_| !blocks.is_empty()) else { continue };

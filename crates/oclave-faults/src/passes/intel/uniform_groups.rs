@@ -11,6 +11,7 @@ use super::with_source;
 use crate::Fault;
 use crate::passes::{Pass, Result, pass};
 use crate::table::{INTEL, fault};
+use oclave_spirv::analysis::Analyses;
 use oclave_spirv::transform::capabilities;
 use oclave_spirv::{BuiltIn, Capability, Module, Op, SourceLanguage};
 
@@ -28,7 +29,7 @@ fault! {
 }
 
 pub(in crate::passes) const PASS: Pass = pass(Fault::Q83, "uniform_groups", |on| {
-    if on.image.uniform_work_groups { promise(on.module) } else { Ok(None) }
+    if on.image.uniform_work_groups { promise(on.analyses) } else { Ok(None) }
 });
 
 const OPENCL_C_1_2: [u32; 2] = [SourceLanguage::OpenCL_C as u32, 102_000];
@@ -57,7 +58,8 @@ const CAPABILITIES: [Capability; 16] = [
 ///
 /// # Errors
 /// As [`with_source`].
-pub(crate) fn promise(module: &Module) -> Result<Option<Module>> {
+pub(crate) fn promise(analyses: &Analyses<'_>) -> Result<Option<Module>> {
+    let module = analyses.module();
     let mut head = module.instructions().take_while(|i| !i.is(Op::Function));
     let is_known = |capability: u32| CAPABILITIES.iter().any(|known| *known as u32 == capability);
     let has_barrier = module.instructions().any(|i| i.is(Op::ControlBarrier));
@@ -67,7 +69,7 @@ pub(crate) fn promise(module: &Module) -> Result<Option<Module>> {
     if !has_barrier || says_1_2 || needs_more {
         return Ok(None);
     }
-    with_source(module, OPENCL_C_1_2)
+    with_source(analyses, OPENCL_C_1_2)
 }
 
 /// Whether only OpenCL C 2.0 and later have a function for a built-in variable.

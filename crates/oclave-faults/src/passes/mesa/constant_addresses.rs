@@ -17,6 +17,7 @@ use crate::passes::error::{Result, unsupported};
 use crate::passes::roots::{kernel_parameters, root};
 use crate::passes::{Pass, pass};
 use crate::table::{RUSTICL, fault};
+use oclave_spirv::analysis::Analyses;
 use oclave_spirv::analysis::initializer::{AddressOf, evaluate_with};
 use oclave_spirv::transform::dce;
 use oclave_spirv::{
@@ -38,7 +39,7 @@ fault! {
     }
 }
 
-pub(in crate::passes) const PASS: Pass = pass(Fault::Q55, "constant_addresses", |on| compute(on.module));
+pub(in crate::passes) const PASS: Pass = pass(Fault::Q55, "constant_addresses", |on| compute(on.analyses));
 
 const CLASS: u32 = StorageClass::UniformConstant as u32;
 
@@ -47,22 +48,22 @@ const CLASS: u32 = StorageClass::UniformConstant as u32;
 /// # Errors
 /// [`Unsupported`](oclave_spirv::Error::Unsupported) for addresses of other memory in constants, and for copies of
 /// constants with addresses that do not load these one by one.
-pub(crate) fn compute(module: &Module) -> Result<Option<Module>> {
-    let definitions = Definitions::new(module);
-    let types = TypeTable::new(&definitions);
-    let tables = tables(&definitions, &types)?;
+pub(crate) fn compute(analyses: &Analyses<'_>) -> Result<Option<Module>> {
+    let definitions = analyses.definitions();
+    let types = TypeTable::new(definitions);
+    let tables = tables(definitions, &types)?;
     if tables.is_empty() {
         return Ok(None);
     }
-    let mut edit = Editor::new(&definitions);
+    let mut edit = Editor::new(definitions);
     let bits = types.pointer_bytes() * 8;
     let tables = tables.into_iter().map(|table| Written::new(&mut edit, bits, table)).collect();
     let pass = Addresses {
-        definitions: &definitions,
+        definitions,
         types: &types,
         tables,
         bits,
-        parameters: kernel_parameters(module),
+        parameters: kernel_parameters(analyses.module()),
     };
     for Written { table, .. } in &pass.tables {
         if let Some(variable) = definitions.instruction(table.variable)
@@ -72,7 +73,7 @@ pub(crate) fn compute(module: &Module) -> Result<Option<Module>> {
             edit.replace(&variable, Op::Variable, &[ty, table.variable, class, initializer]);
         }
     }
-    for instruction in module.instructions().skip_while(|i| !i.is(Op::Function)) {
+    for instruction in analyses.module().instructions().skip_while(|i| !i.is(Op::Function)) {
         pass.in_function(&mut edit, &instruction)?;
     }
     // What the initial values were made of is not used any more, and Mesa refuses it as well.

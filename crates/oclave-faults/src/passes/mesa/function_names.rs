@@ -7,7 +7,8 @@ use std::collections::BTreeSet;
 use crate::Fault;
 use crate::passes::{Pass, Result, pass};
 use crate::table::{LLVMPIPE, fault};
-use oclave_spirv::{Definitions, Editor, Module, Op};
+use oclave_spirv::analysis::Analyses;
+use oclave_spirv::{Editor, Module, Op};
 
 fault! {
     /// **Q23. Mesa's rusticl 25.0.7 on llvmpipe.** A function that is not inlined and has no
@@ -23,17 +24,18 @@ fault! {
     }
 }
 
-pub(in crate::passes) const PASS: Pass = pass(Fault::Q23, "function_names", |on| complete(on.module));
+pub(in crate::passes) const PASS: Pass = pass(Fault::Q23, "function_names", |on| complete(on.analyses));
 
 /// The module with a name for each function; `None` where none lacks it.
 ///
 /// # Errors
 /// As [`Editor::finish`].
-pub(crate) fn complete(module: &Module) -> Result<Option<Module>> {
-    let named: BTreeSet<u32> = module.names().map(|(id, _)| id).collect();
-    let definitions = Definitions::new(module);
-    let mut edit = Editor::new(&definitions);
-    let functions = module.instructions().filter(|i| i.is(Op::Function)).filter_map(|i| i.result_id());
+pub(crate) fn complete(analyses: &Analyses<'_>) -> Result<Option<Module>> {
+    let named: BTreeSet<u32> = analyses.module().names().map(|(id, _)| id).collect();
+    let definitions = analyses.definitions();
+    let mut edit = Editor::new(definitions);
+    let functions =
+        analyses.module().instructions().filter(|i| i.is(Op::Function)).filter_map(|i| i.result_id());
     for id in functions.filter(|id| !named.contains(id)) {
         edit.name(id, &format!("function_{id}"));
     }

@@ -14,6 +14,7 @@ use crate::Fault;
 use crate::passes::built_in_vector::BuiltInVector;
 use crate::passes::{Pass, Result, pass};
 use crate::table::{LLVMPIPE, fault};
+use oclave_spirv::analysis::Analyses;
 use oclave_spirv::analysis::control_flow::{Flow, Loop};
 use oclave_spirv::analysis::uniformity::{Uniformity, makes_value};
 use oclave_spirv::analysis::work_items::made_of_ids;
@@ -37,7 +38,7 @@ fault! {
 }
 
 pub(in crate::passes) const PASS: Pass =
-    pass(Fault::Q46, "guarded_loads", |on| spread(on.module, on.target.address_bits));
+    pass(Fault::Q46, "guarded_loads", |on| spread(on.analyses, on.target.address_bits));
 
 /// From how many instructions on llvmpipe surely branches. It counts eight of its own. Ours may become
 /// fewer there.
@@ -50,15 +51,15 @@ const STEPS: usize = 64;
 ///
 /// # Errors
 /// As [`Editor::finish`].
-pub(crate) fn spread(module: &Module, address_bits: u32) -> Result<Option<Module>> {
-    let definitions = Definitions::new(module);
-    let flows = Flow::of_functions(module);
-    let uniformity = Uniformity::new(&definitions, &flows);
-    let types = TypeTable::new(&definitions);
-    let code = instructions_by_block(module);
-    let values = Values { definitions: &definitions, types: &types, differ: made_of_ids(&definitions) };
+pub(crate) fn spread(analyses: &Analyses<'_>, address_bits: u32) -> Result<Option<Module>> {
+    let definitions = analyses.definitions();
+    let flows = analyses.flows();
+    let uniformity = Uniformity::new(definitions, flows);
+    let types = TypeTable::new(definitions);
+    let code = instructions_by_block(analyses.module());
+    let values = Values { definitions, types: &types, differ: made_of_ids(definitions) };
     let mut found: Vec<(Instruction<'_>, u32)> = Vec::new();
-    for flow in &flows {
+    for flow in flows {
         let Some(blocks) = code.get(&flow.function) else { continue };
         let weights = blocks.iter().map(|block| block.iter().filter(|i| values.counts(i)).count()).collect();
         let is_kernel = uniformity.kernels().contains(&flow.function);
@@ -73,7 +74,7 @@ pub(crate) fn spread(module: &Module, address_bits: u32) -> Result<Option<Module
     if found.is_empty() {
         return Ok(None);
     }
-    let mut edit = Editor::new(&definitions);
+    let mut edit = Editor::new(definitions);
     let local = BuiltInVector::add(&mut edit, BuiltIn::LocalInvocationId, address_bits);
     for (load, address) in found {
         let mut at = edit.instead_of(&load);

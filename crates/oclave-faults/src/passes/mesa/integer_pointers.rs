@@ -9,10 +9,11 @@ use std::collections::BTreeSet;
 use crate::Fault;
 use crate::passes::{Pass, Result, pass};
 use crate::table::{RUSTICL, fault};
+use oclave_spirv::analysis::Analyses;
 use oclave_spirv::analysis::references::References;
 use oclave_spirv::analysis::variable_facts::VariableFacts;
 use oclave_spirv::transform::localize::Localizer;
-use oclave_spirv::{Definitions, Editor, Instruction, Module, Op};
+use oclave_spirv::{Editor, Instruction, Module, Op};
 
 fault! {
     /// **Q27. Mesa's rusticl 26.1.6.** A constant pointer that is made of an integer
@@ -28,7 +29,7 @@ fault! {
     }
 }
 
-pub(in crate::passes) const PASS: Pass = pass(Fault::Q27, "integer_pointers", |on| compute(on.module));
+pub(in crate::passes) const PASS: Pass = pass(Fault::Q27, "integer_pointers", |on| compute(on.analyses));
 
 /// The module with `OpConvertUToPtr` where functions used such constants; `None` where there are
 /// none.
@@ -38,21 +39,21 @@ pub(in crate::passes) const PASS: Pass = pass(Fault::Q27, "integer_pointers", |o
 /// # Errors
 /// [`Unsupported`](oclave_spirv::Error::Unsupported) for constants that are computed from
 /// such a pointer by an operation that no instruction does.
-pub(crate) fn compute(module: &Module) -> Result<Option<Module>> {
-    let at_module_scope = || module.instructions().take_while(|i| !i.is(Op::Function));
+pub(crate) fn compute(analyses: &Analyses<'_>) -> Result<Option<Module>> {
+    let at_module_scope = || analyses.module().instructions().take_while(|i| !i.is(Op::Function));
     let pointers: BTreeSet<u32> =
         at_module_scope().filter(is_pointer_of_number).filter_map(|i| i.result_id()).collect();
     if pointers.is_empty() {
         return Ok(None);
     }
-    let definitions = Definitions::new(module);
-    let references = References::new(&definitions);
+    let definitions = analyses.definitions();
+    let references = References::new(definitions);
     let variables = at_module_scope().filter(|i| i.is(Op::Variable));
     let variables: BTreeSet<u32> = variables.filter_map(|i| i.result_id()).collect();
-    let facts = VariableFacts::new(&definitions);
+    let facts = VariableFacts::new(definitions);
     let localizer = Localizer::new(&references, &facts, &pointers, &variables)?;
     let kept = initial_values(&references, &variables);
-    let mut edit = Editor::new(&definitions);
+    let mut edit = Editor::new(definitions);
     localizer.localize(&mut edit, |at, [_, pointer]| {
         let constant = definitions.instruction(pointer)?;
         let &[_, number] = constant.operands() else { return None };

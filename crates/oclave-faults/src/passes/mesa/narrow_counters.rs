@@ -7,6 +7,7 @@ use super::uniform_counters::start;
 use crate::Fault;
 use crate::passes::{Pass, Result, pass};
 use crate::table::{LLVMPIPE, fault};
+use oclave_spirv::analysis::Analyses;
 use oclave_spirv::analysis::control_flow::{Flow, Loop};
 use oclave_spirv::analysis::uniformity::condition;
 use oclave_spirv::{Definitions, Editor, Module, Op, Type, TypeTable};
@@ -23,7 +24,7 @@ fault! {
     }
 }
 
-pub(in crate::passes) const PASS: Pass = pass(Fault::Q82, "narrow_counters", |on| narrow(on.module));
+pub(in crate::passes) const PASS: Pass = pass(Fault::Q82, "narrow_counters", |on| narrow(on.analyses));
 
 /// The largest value that a counter and its last sum may have.
 const LARGEST: u64 = i32::MAX as u64;
@@ -46,10 +47,10 @@ struct Counter {
 ///
 /// # Errors
 /// As [`Editor::finish`].
-pub(crate) fn narrow(module: &Module) -> Result<Option<Module>> {
-    let definitions = Definitions::new(module);
-    let mut edit = Editor::new(&definitions);
-    for counter in counters(&definitions) {
+pub(crate) fn narrow(analyses: &Analyses<'_>) -> Result<Option<Module>> {
+    let definitions = analyses.definitions();
+    let mut edit = Editor::new(definitions);
+    for counter in counters(analyses) {
         let (Some(phi), Some(next)) =
             (definitions.instruction(counter.phi), definitions.instruction(counter.next))
         else {
@@ -67,10 +68,11 @@ pub(crate) fn narrow(module: &Module) -> Result<Option<Module>> {
     Ok(edit.finish()?)
 }
 
-fn counters(definitions: &Definitions<'_>) -> Vec<Counter> {
+fn counters(analyses: &Analyses<'_>) -> Vec<Counter> {
+    let definitions = analyses.definitions();
     let types = TypeTable::new(definitions);
     let mut found = Vec::new();
-    for flow in &Flow::of_functions(definitions.module()) {
+    for flow in analyses.flows() {
         for of in &flow.loops {
             let phis = flow.phis.iter().filter(|(_, at)| **at == of.header).map(|(phi, _)| *phi);
             let is_wide = |phi: &u32| {

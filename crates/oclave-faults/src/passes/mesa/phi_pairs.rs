@@ -9,7 +9,8 @@ use std::collections::HashSet;
 use crate::Fault;
 use crate::passes::{Pass, Result, pass};
 use crate::table::{RUSTICL, fault};
-use oclave_spirv::{Definitions, Editor, Module, Op};
+use oclave_spirv::analysis::Analyses;
+use oclave_spirv::{Editor, Module, Op};
 
 fault! {
     /// **Q36. Mesa's rusticl 26.1.6.** `clBuildProgram` refuses phis with two values for one block
@@ -25,16 +26,16 @@ fault! {
     }
 }
 
-pub(in crate::passes) const PASS: Pass = pass(Fault::Q36, "phi_pairs", |on| join(on.module));
+pub(in crate::passes) const PASS: Pass = pass(Fault::Q36, "phi_pairs", |on| join(on.analyses));
 
 /// The module without the repeated values; `None` where there are none.
 ///
 /// # Errors
 /// As [`Editor::finish`].
-pub(crate) fn join(module: &Module) -> Result<Option<Module>> {
-    let definitions = Definitions::new(module);
-    let mut edit = Editor::new(&definitions);
-    for phi in module.instructions().filter(|i| i.is(Op::Phi)) {
+pub(crate) fn join(analyses: &Analyses<'_>) -> Result<Option<Module>> {
+    let definitions = analyses.definitions();
+    let mut edit = Editor::new(definitions);
+    for phi in analyses.module().instructions().filter(|i| i.is(Op::Phi)) {
         let (Some(ty), Some(id)) = (phi.result_type(), phi.result_id()) else { continue };
         let mut seen = HashSet::new();
         let pairs = phi.operands().chunks_exact(2);

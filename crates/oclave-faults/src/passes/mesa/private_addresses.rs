@@ -10,6 +10,7 @@
 use crate::Fault;
 use crate::passes::{Pass, Result, pass};
 use crate::table::{LLVMPIPE, fault};
+use oclave_spirv::analysis::Analyses;
 use oclave_spirv::{
     Capability, Cursor, Definitions, Editor, Instruction, Module, Op, StorageClass, Type, TypeTable,
 };
@@ -29,21 +30,24 @@ fault! {
     }
 }
 
-pub(in crate::passes) const PASS: Pass = pass(Fault::Q22, "private_addresses", |on| add_variables(on.module));
+pub(in crate::passes) const PASS: Pass =
+    pass(Fault::Q22, "private_addresses", |on| add_variables(on.analyses));
 
 /// The module with a private variable in each function that makes private pointers of integers;
 /// `None` where there is none.
 ///
 /// # Errors
 /// As [`Editor::finish`].
-pub(crate) fn add_variables(module: &Module) -> Result<Option<Module>> {
-    let definitions = Definitions::new(module);
-    let types = TypeTable::new(&definitions);
+pub(crate) fn add_variables(analyses: &Analyses<'_>) -> Result<Option<Module>> {
+    let definitions = analyses.definitions();
+    let types = TypeTable::new(definitions);
     let width = 8 * types.pointer_bytes();
-    let mut edit = Editor::new(&definitions);
-    for function in module.instructions().filter(|i| i.is(Op::Function)).filter_map(|i| i.result_id()) {
+    let mut edit = Editor::new(definitions);
+    for function in
+        analyses.module().instructions().filter(|i| i.is(Op::Function)).filter_map(|i| i.result_id())
+    {
         let body = || definitions.body(function);
-        let mut conversions = body().filter(|i| is_conversion(i, &definitions, &types)).peekable();
+        let mut conversions = body().filter(|i| is_conversion(i, definitions, &types)).peekable();
         let (Some(_), Some(label)) = (conversions.peek(), body().find(|i| i.is(Op::Label))) else { continue };
         if width == 64 {
             edit.capability(Capability::Int64);

@@ -9,7 +9,8 @@ use crate::passes::built_in_vector::BuiltInVector;
 use crate::passes::opaque_values::converted;
 use crate::passes::{Pass, Result, pass};
 use crate::table::{LLVMPIPE, fault};
-use oclave_spirv::{BuiltIn, Definitions, Editor, Instruction, Module, Op, Type, TypeTable};
+use oclave_spirv::analysis::Analyses;
+use oclave_spirv::{BuiltIn, Editor, Instruction, Module, Op, Type, TypeTable};
 
 fault! {
     /// **Q64. Mesa's rusticl 26.1.6 on llvmpipe.** `get_sub_group_size` is 8 in the last sub-group of a group of 9, which has
@@ -24,28 +25,29 @@ fault! {
 }
 
 pub(in crate::passes) const PASS: Pass =
-    pass(Fault::Q64, "sub_group_sizes", |on| compute(on.module, on.target.address_bits));
+    pass(Fault::Q64, "sub_group_sizes", |on| compute(on.analyses, on.target.address_bits));
 
 /// The module with a computation for each load of the size; `None` where there is none.
 ///
 /// # Errors
 /// As [`Editor::finish`].
-pub(crate) fn compute(module: &Module, address_bits: u32) -> Result<Option<Module>> {
-    let built_ins = module.built_ins().filter(|(_, number)| *number == BuiltIn::SubgroupSize as u32);
+pub(crate) fn compute(analyses: &Analyses<'_>, address_bits: u32) -> Result<Option<Module>> {
+    let built_ins =
+        analyses.module().built_ins().filter(|(_, number)| *number == BuiltIn::SubgroupSize as u32);
     let sizes: BTreeSet<u32> = built_ins.map(|(id, _)| id).collect();
-    let definitions = Definitions::new(module);
-    let types = TypeTable::new(&definitions);
+    let definitions = analyses.definitions();
+    let types = TypeTable::new(definitions);
     let is_wanted = |i: &Instruction<'_>| {
         let is_number = |ty| types.ty(ty) == Some(Type::Int { width: 32 });
         i.is(Op::Load)
             && i.operand(0).is_some_and(|from| sizes.contains(&from))
             && i.result_type().is_some_and(is_number)
     };
-    let mut loads = module.instructions().filter(is_wanted).peekable();
+    let mut loads = analyses.module().instructions().filter(is_wanted).peekable();
     if loads.peek().is_none() {
         return Ok(None);
     }
-    let mut edit = Editor::new(&definitions);
+    let mut edit = Editor::new(definitions);
     let group = BuiltInVector::add(&mut edit, BuiltIn::WorkgroupSize, address_bits);
     let [most, place] = [BuiltIn::SubgroupMaxSize, BuiltIn::SubgroupId].map(|of| number(&mut edit, of));
     let [wide, truth] = [edit.int_type(group.width), edit.bool_type()];

@@ -13,7 +13,8 @@ use crate::passes::built_in_vector::BuiltInVector;
 use crate::passes::opaque_values::{change_phi, converted};
 use crate::passes::{Pass, Result, pass};
 use crate::table::{LLVMPIPE, fault};
-use oclave_spirv::analysis::control_flow::{Flow, Loop};
+use oclave_spirv::analysis::Analyses;
+use oclave_spirv::analysis::control_flow::Loop;
 use oclave_spirv::analysis::uniformity::{Uniformity, condition};
 use oclave_spirv::analysis::work_items::made_of_ids;
 use oclave_spirv::{BuiltIn, Definitions, Editor, Instruction, Module, Op, Type, TypeTable};
@@ -32,7 +33,7 @@ fault! {
 }
 
 pub(in crate::passes) const PASS: Pass =
-    pass(Fault::Q78, "uniform_counters", |on| vary(on.module, on.target.address_bits));
+    pass(Fault::Q78, "uniform_counters", |on| vary(on.analyses, on.target.address_bits));
 
 /// A counter.
 struct Counter<'m> {
@@ -49,15 +50,15 @@ struct Counter<'m> {
 ///
 /// # Errors
 /// As [`Editor::finish`].
-pub(crate) fn vary(module: &Module, address_bits: u32) -> Result<Option<Module>> {
-    let definitions = Definitions::new(module);
-    let types = TypeTable::new(&definitions);
-    let counters = counters(&definitions, &types);
+pub(crate) fn vary(analyses: &Analyses<'_>, address_bits: u32) -> Result<Option<Module>> {
+    let definitions = analyses.definitions();
+    let types = TypeTable::new(definitions);
+    let counters = counters(analyses, &types);
     // The largest id of 32 bits may have a sign.
     if counters.is_empty() || address_bits != 64 {
         return Ok(None);
     }
-    let mut edit = Editor::new(&definitions);
+    let mut edit = Editor::new(definitions);
     let item = BuiltInVector::add(&mut edit, BuiltIn::GlobalInvocationId, address_bits);
     let (ulong, bits) = (edit.int_type(64), edit.int_constant(64, 63));
     // The zero of each block that loops are entered from.
@@ -76,15 +77,15 @@ pub(crate) fn vary(module: &Module, address_bits: u32) -> Result<Option<Module>>
 }
 
 /// The counters of loops with an exit that depends on the id of the work-item, in the order of their ids.
-fn counters<'m>(definitions: &Definitions<'m>, types: &TypeTable<'_>) -> Vec<Counter<'m>> {
-    let flows = Flow::of_functions(definitions.module());
+fn counters<'m>(analyses: &Analyses<'m>, types: &TypeTable<'_>) -> Vec<Counter<'m>> {
+    let (definitions, flows) = (analyses.definitions(), analyses.flows());
     let mut found = Vec::new();
     if flows.iter().all(|flow| flow.loops.is_empty()) {
         return found;
     }
     let differ = made_of_ids(definitions);
-    let uniformity = Uniformity::new(definitions, &flows);
-    for flow in &flows {
+    let uniformity = Uniformity::new(definitions, flows);
+    for flow in flows {
         let is_left_apart = |of: &Loop| {
             flow.exiting(of)
                 .into_iter()

@@ -7,6 +7,7 @@
 use crate::Fault;
 use crate::passes::{Pass, Result, pass};
 use crate::table::{LLVMPIPE, fault};
+use oclave_spirv::analysis::Analyses;
 use oclave_spirv::{
     Definitions, Editor, Instruction, Module, Op, StorageClass, Type, TypeTable, is_access_chain,
 };
@@ -27,19 +28,19 @@ fault! {
     }
 }
 
-pub(in crate::passes) const PASS: Pass = pass(Fault::Q17, "vector_components", |on| cast(on.module));
+pub(in crate::passes) const PASS: Pass = pass(Fault::Q17, "vector_components", |on| cast(on.analyses));
 
 /// The module without access chains into vectors, as far as they lead through private memory that
 /// is no variable of the function; `None` where there is none.
 ///
 /// # Errors
 /// As [`Editor::finish`].
-pub(crate) fn cast(module: &Module) -> Result<Option<Module>> {
-    let definitions = Definitions::new(module);
-    let types = TypeTable::new(&definitions);
-    let chains = Chains { definitions: &definitions, types: &types };
-    let mut edit = Editor::new(&definitions);
-    for chain in module.instructions() {
+pub(crate) fn cast(analyses: &Analyses<'_>) -> Result<Option<Module>> {
+    let definitions = analyses.definitions();
+    let types = TypeTable::new(definitions);
+    let chains = Chains { definitions, types: &types };
+    let mut edit = Editor::new(definitions);
+    for chain in analyses.module().instructions() {
         let (Some(vector), Some(op), Some(lane_pointer), Some(result), [before @ .., lane]) =
             (chains.vector(&chain), chain.op(), chain.result_type(), chain.result_id(), chain.operands())
         else {

@@ -11,7 +11,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use crate::passes::Result;
-use oclave_spirv::analysis::control_flow::Flow;
+use oclave_spirv::analysis::Analyses;
 use oclave_spirv::{Cursor, Definitions, Editor, Instruction, Module, Op, Type, TypeTable};
 
 /// The most blocks that a switch leads to, its default not counted, to stay as it is.
@@ -23,15 +23,15 @@ const CASES_AT_END: usize = 4;
 ///
 /// # Errors
 /// As [`Editor::finish`].
-pub(crate) fn halve(module: &Module) -> Result<Option<Module>> {
-    let definitions = Definitions::new(module);
-    let types = TypeTable::new(&definitions);
-    let mut edit = Editor::new(&definitions);
-    for flow in Flow::of_functions(module) {
+pub(crate) fn halve(analyses: &Analyses<'_>) -> Result<Option<Module>> {
+    let definitions = analyses.definitions();
+    let types = TypeTable::new(definitions);
+    let mut edit = Editor::new(definitions);
+    for flow in analyses.flows() {
         let mut searches: HashMap<u32, Search<'_>> = HashMap::new();
         for block in &flow.blocks {
             if let Some(switch) = block.terminator.filter(|end| end.is(Op::Switch))
-                && let Some(search) = Search::of(&definitions, &types, &switch, block.label, &mut edit)
+                && let Some(search) = Search::of(definitions, &types, &switch, block.label, &mut edit)
             {
                 search.write(&mut edit.instead_of(&switch));
                 searches.insert(block.label, search);

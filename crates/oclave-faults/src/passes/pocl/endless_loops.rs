@@ -18,6 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::Fault;
 use crate::passes::{Pass, Result, pass};
 use crate::table::{POCL_CPU, fault};
+use oclave_spirv::analysis::Analyses;
 use oclave_spirv::analysis::control_flow::{Flow, Loop};
 use oclave_spirv::{Capability, Definitions, Editor, Instruction, Module, Op, Type, TypeTable};
 
@@ -45,23 +46,23 @@ fault! {
 
 /// Runs before [`barriers`](super::barriers), which needs loops that end.
 pub(in crate::passes) const PASS: Pass =
-    pass(Fault::Q53, "endless_loops", |on| leave(on.module, on.target.address_bits));
+    pass(Fault::Q53, "endless_loops", |on| leave(on.analyses, on.target.address_bits));
 
 /// The module in which such loops have ends; `None` where it has none of them.
 ///
 /// # Errors
 /// As [`Editor::finish`].
-pub(crate) fn leave(module: &Module, address_bits: u32) -> Result<Option<Module>> {
-    let definitions = Definitions::new(module);
-    let flows = Flow::of_functions(module);
-    let types = TypeTable::new(&definitions);
-    let mut edit = Editor::new(&definitions);
-    for flow in &flows {
-        let mut endless = endless(&definitions, flow);
+pub(crate) fn leave(analyses: &Analyses<'_>, address_bits: u32) -> Result<Option<Module>> {
+    let definitions = analyses.definitions();
+    let flows = analyses.flows();
+    let types = TypeTable::new(definitions);
+    let mut edit = Editor::new(definitions);
+    for flow in flows {
+        let mut endless = endless(definitions, flow);
         endless.keys().for_each(|label| remove_merge(&mut edit, *label));
         let returns = definitions.type_of(flow.function).filter(|ty| types.ty(*ty) != Some(Type::Void));
         for of in flow.loops.iter().filter(|of| flow.exiting(of).is_empty()) {
-            if let Some(counted) = Counted::new(&definitions, flow, of) {
+            if let Some(counted) = Counted::new(definitions, flow, of) {
                 let leads_on = endless.remove(&counted.latch).is_some();
                 counted.write(&mut edit, leads_on, address_bits, returns);
             }

@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::Fault;
 use crate::passes::{Pass, Result, pass};
 use crate::table::{POCL_CPU, fault};
+use oclave_spirv::analysis::Analyses;
 use oclave_spirv::{
     Decoration, Definitions, Editor, Instruction, Module, Op, SCOPE_WORKGROUP, StorageClass, Type, TypeTable,
     is_access_chain, is_atomic,
@@ -35,7 +36,7 @@ fault! {
 }
 
 /// Runs on modules as they were linked: what is added to them later needs no fences.
-pub(in crate::passes) const PASS: Pass = pass(Fault::Q16, "fences", |on| insert(on.module));
+pub(in crate::passes) const PASS: Pass = pass(Fault::Q16, "fences", |on| insert(on.analyses));
 
 /// Semantics of `mem_fence(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)`.
 const BOTH_FENCES: u64 = 0x308;
@@ -50,10 +51,10 @@ const WINDOW: usize = 256;
 ///
 /// # Errors
 /// As [`Editor::finish`].
-pub(crate) fn insert(module: &Module) -> Result<Option<Module>> {
-    let definitions = Definitions::new(module);
-    let mut edit = Editor::new(&definitions);
-    for instruction in places(&definitions) {
+pub(crate) fn insert(analyses: &Analyses<'_>) -> Result<Option<Module>> {
+    let definitions = analyses.definitions();
+    let mut edit = Editor::new(definitions);
+    for instruction in places(definitions) {
         let (scope, both) = (edit.int_constant(32, SCOPE_WORKGROUP), edit.int_constant(32, BOTH_FENCES));
         edit.before(&instruction).push(Op::MemoryBarrier, &[scope, both]);
     }

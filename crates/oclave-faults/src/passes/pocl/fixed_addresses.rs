@@ -14,7 +14,7 @@ use crate::passes::built_in_vector::BuiltInVector;
 use crate::passes::opaque_values::{converted, hidden_zero};
 use crate::passes::{Pass, Result, pass};
 use crate::table::{POCL_CPU_6, fault};
-use oclave_spirv::analysis::control_flow::Flow;
+use oclave_spirv::analysis::Analyses;
 use oclave_spirv::{
     BuiltIn, Cursor, Definitions, Editor, Instruction, Module, Op, StorageClass, Type, TypeTable,
     is_access_chain,
@@ -34,7 +34,7 @@ fault! {
 }
 
 pub(in crate::passes) const PASS: Pass =
-    pass(Fault::Q80, "fixed_addresses", |on| vary(on.module, on.target.address_bits));
+    pass(Fault::Q80, "fixed_addresses", |on| vary(on.analyses, on.target.address_bits));
 
 /// Loops with fewer such addresses stay as they are.
 const LEAST: usize = 8;
@@ -55,15 +55,15 @@ struct Address<'m> {
 ///
 /// # Errors
 /// As [`Editor::finish`].
-pub(crate) fn vary(module: &Module, address_bits: u32) -> Result<Option<Module>> {
-    let definitions = Definitions::new(module);
-    let types = TypeTable::new(&definitions);
-    let flows = Flow::of_functions(module);
-    let finder = Finder::new(&definitions, &types);
+pub(crate) fn vary(analyses: &Analyses<'_>, address_bits: u32) -> Result<Option<Module>> {
+    let definitions = analyses.definitions();
+    let types = TypeTable::new(definitions);
+    let flows = analyses.flows();
+    let finder = Finder::new(definitions, &types);
     let mut known: HashSet<u32> = HashSet::new();
-    let mut edit = Editor::new(&definitions);
+    let mut edit = Editor::new(definitions);
     let mut group = None;
-    for flow in &flows {
+    for flow in flows {
         let has_barrier = |at: &usize| flow.blocks.get(*at).is_some_and(|block| block.barrier);
         let mut mask = None;
         // Inner loops come first.

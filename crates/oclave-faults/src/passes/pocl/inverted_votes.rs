@@ -3,7 +3,8 @@
 use crate::Fault;
 use crate::passes::{Pass, Result, pass};
 use crate::table::{POCL_CPU_6, fault};
-use oclave_spirv::{Definitions, Editor, Module, Op, SCOPE_WORKGROUP};
+use oclave_spirv::analysis::Analyses;
+use oclave_spirv::{Editor, Module, Op, SCOPE_WORKGROUP};
 
 fault! {
     /// **Q63. PoCL 6.0 on CPUs.** `work_group_all` is 0 where all work-items are for it. `work_group_any`
@@ -17,16 +18,16 @@ fault! {
     }
 }
 
-pub(in crate::passes) const PASS: Pass = pass(Fault::Q63, "inverted_votes", |on| replace(on.module));
+pub(in crate::passes) const PASS: Pass = pass(Fault::Q63, "inverted_votes", |on| replace(on.analyses));
 
 /// The module with `!any(!x)` for each `all(x)` of a work-group; `None` where there is none.
 ///
 /// # Errors
 /// As [`Editor::finish`].
-pub(crate) fn replace(module: &Module) -> Result<Option<Module>> {
-    let definitions = Definitions::new(module);
-    let mut edit = Editor::new(&definitions);
-    for instruction in module.instructions().filter(|i| i.is(Op::GroupAll)) {
+pub(crate) fn replace(analyses: &Analyses<'_>) -> Result<Option<Module>> {
+    let definitions = analyses.definitions();
+    let mut edit = Editor::new(definitions);
+    for instruction in analyses.module().instructions().filter(|i| i.is(Op::GroupAll)) {
         let &[_, ty, result, scope, vote] = instruction.words else { continue };
         if definitions.int_constant(scope) == Some(SCOPE_WORKGROUP) {
             let mut at = edit.instead_of(&instruction);

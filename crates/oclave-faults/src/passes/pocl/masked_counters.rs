@@ -22,6 +22,7 @@ use crate::passes::built_in_vector::BuiltInVector;
 use crate::passes::opaque_values::{change_values, converted, hidden_zero};
 use crate::passes::{Pass, Result, pass};
 use crate::table::{POCL_CPU_7, fault};
+use oclave_spirv::analysis::Analyses;
 use oclave_spirv::analysis::control_flow::{Block, Flow};
 use oclave_spirv::{
     BuiltIn, Cursor, Definitions, Editor, Instruction, Module, Op, TypeTable, is_access_chain,
@@ -44,7 +45,7 @@ fault! {
 }
 
 pub(in crate::passes) const PASS: Pass =
-    pass(Fault::Q45, "masked_counters", |on| hide(on.module, on.target.address_bits));
+    pass(Fault::Q45, "masked_counters", |on| hide(on.analyses, on.target.address_bits));
 
 /// Counters have fewer values than this behind a mask. Conversions of ids to 32 bits mask, too.
 const MOST: u64 = 1 << 31;
@@ -53,24 +54,23 @@ const MOST: u64 = 1 << 31;
 ///
 /// # Errors
 /// As [`Editor::finish`].
-pub(crate) fn hide(module: &Module, address_bits: u32) -> Result<Option<Module>> {
-    let definitions = Definitions::new(module);
-    let mut sums = Sums { definitions: &definitions, seen: HashSet::new(), masks: HashMap::new() };
-    for instruction in module.instructions().filter(|i| i.op().is_some_and(is_access_chain)) {
+pub(crate) fn hide(analyses: &Analyses<'_>, address_bits: u32) -> Result<Option<Module>> {
+    let definitions = analyses.definitions();
+    let mut sums = Sums { definitions, seen: HashSet::new(), masks: HashMap::new() };
+    for instruction in analyses.module().instructions().filter(|i| i.op().is_some_and(is_access_chain)) {
         instruction.operands().iter().skip(1).for_each(|index| sums.follow(*index, false));
     }
     if sums.masks.is_empty() {
         return Ok(None);
     }
     let ids: HashSet<u32> =
-        module.built_ins().filter(|(_, n)| is_of_work_item(*n)).map(|(id, _)| id).collect();
+        analyses.module().built_ins().filter(|(_, n)| is_of_work_item(*n)).map(|(id, _)| id).collect();
     let mut counters = HashSet::new();
-    let flows: HashMap<u32, Flow<'_>> =
-        Flow::of_functions(module).into_iter().map(|flow| (flow.function, flow)).collect();
+    let flows: HashMap<u32, &Flow<'_>> = analyses.flows().iter().map(|flow| (flow.function, flow)).collect();
     let (mut flow, mut block) = (None, 0);
-    for instruction in module.instructions() {
+    for instruction in analyses.module().instructions() {
         match instruction.op() {
-            Some(Op::Function) => flow = instruction.result_id().and_then(|id| flows.get(&id)),
+            Some(Op::Function) => flow = instruction.result_id().and_then(|id| flows.get(&id).copied()),
             Some(Op::Label) => {
                 let is_it = |b: &Block<'_>| Some(b.label) == instruction.result_id();
                 block = flow.and_then(|flow| flow.blocks.iter().position(is_it)).unwrap_or(0);
@@ -79,7 +79,7 @@ pub(crate) fn hide(module: &Module, address_bits: u32) -> Result<Option<Module>>
         }
         let masked = instruction.result_id().and_then(|id| sums.masks.get(&id));
         if let (Some(flow), Some(masked)) = (flow, masked)
-            && counts(&definitions, flow, &ids, block, *masked)
+            && counts(definitions, flow, &ids, block, *masked)
         {
             counters.extend(instruction.result_id());
         }
@@ -87,8 +87,8 @@ pub(crate) fn hide(module: &Module, address_bits: u32) -> Result<Option<Module>>
     if counters.is_empty() {
         return Ok(None);
     }
-    let types = TypeTable::new(&definitions);
-    let mut edit = Editor::new(&definitions);
+    let types = TypeTable::new(definitions);
+    let mut edit = Editor::new(definitions);
     let group = BuiltInVector::add(&mut edit, BuiltIn::WorkgroupId, address_bits);
     let begin = |at: &mut Cursor<'_, '_>| {
         let n = group.read(at, 0);

@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use crate::Fault;
 use crate::passes::{Pass, Result, pass};
 use crate::table::{POCL_CPU_7, fault};
+use oclave_spirv::analysis::Analyses;
 use oclave_spirv::analysis::calls::callees;
 use oclave_spirv::analysis::control_flow::Flow;
 use oclave_spirv::analysis::uniformity::Uniformity;
@@ -32,18 +33,18 @@ fault! {
     }
 }
 
-pub(in crate::passes) const PASS: Pass = pass(Fault::Q81, "private_arrays", |on| load(on.module));
+pub(in crate::passes) const PASS: Pass = pass(Fault::Q81, "private_arrays", |on| load(on.analyses));
 
 /// The module with these loads; `None` where it needs none.
 ///
 /// # Errors
 /// As [`Editor::finish`].
-pub(crate) fn load(module: &Module) -> Result<Option<Module>> {
-    let definitions = Definitions::new(module);
-    let types = TypeTable::new(&definitions);
-    let mut edit = Editor::new(&definitions);
-    for function in continued(&definitions) {
-        for array in arrays_of(&definitions, &types, function) {
+pub(crate) fn load(analyses: &Analyses<'_>) -> Result<Option<Module>> {
+    let definitions = analyses.definitions();
+    let types = TypeTable::new(definitions);
+    let mut edit = Editor::new(definitions);
+    for function in continued(analyses) {
+        for array in arrays_of(definitions, &types, function) {
             array.load(&mut edit.at_entry(function));
             let returns =
                 definitions.body(function).filter(|i| matches!(i.op(), Some(Op::Return | Op::ReturnValue)));
@@ -54,15 +55,15 @@ pub(crate) fn load(module: &Module) -> Result<Option<Module>> {
 }
 
 /// Functions that PoCL compiles by continuations: those with a loop that has a barrier and several exits, and what they call.
-fn continued(definitions: &Definitions<'_>) -> BTreeSet<u32> {
-    let flows = Flow::of_functions(definitions.module());
-    let uniformity = Uniformity::new(definitions, &flows);
+fn continued(analyses: &Analyses<'_>) -> BTreeSet<u32> {
+    let flows = analyses.flows();
+    let uniformity = Uniformity::new(analyses.definitions(), flows);
     let has_loop = |flow: &&Flow<'_>| {
         let mut loops = flow.loops.iter();
         loops.any(|of| uniformity.has_barrier(flow, of) && flow.exiting(of).len() > 1)
     };
     let with_loop: BTreeSet<u32> = flows.iter().filter(has_loop).map(|flow| flow.function).collect();
-    let called = callees(&flows, with_loop.iter().copied(), |callee| uniformity.has_barriers(callee));
+    let called = callees(flows, with_loop.iter().copied(), |callee| uniformity.has_barriers(callee));
     &with_loop | &called
 }
 

@@ -5,6 +5,7 @@
 use crate::Fault;
 use crate::passes::{Pass, Result, pass};
 use crate::table::{POCL_CPU, fault};
+use oclave_spirv::analysis::Analyses;
 use oclave_spirv::{ALIGNED, Cursor, Definitions, Editor, Instruction, Module, Op, Type, TypeTable};
 
 fault! {
@@ -21,7 +22,7 @@ fault! {
 }
 
 /// Runs before the fences, so that these and all other passes see the accesses.
-pub(in crate::passes) const PASS: Pass = pass(Fault::Q77, "vector_accesses", |on| expand(on.module));
+pub(in crate::passes) const PASS: Pass = pass(Fault::Q77, "vector_accesses", |on| expand(on.analyses));
 
 const VLOADN: u32 = 171;
 const VSTOREN: u32 = 172;
@@ -29,13 +30,13 @@ const VSTOREN: u32 = 172;
 ///
 /// # Errors
 /// As [`Editor::finish`].
-pub(crate) fn expand(module: &Module) -> Result<Option<Module>> {
-    let definitions = Definitions::new(module);
+pub(crate) fn expand(analyses: &Analyses<'_>) -> Result<Option<Module>> {
+    let definitions = analyses.definitions();
     let Some(set) = definitions.opencl_std() else { return Ok(None) };
-    let types = TypeTable::new(&definitions);
-    let mut edit = Editor::new(&definitions);
-    for instruction in module.instructions() {
-        let Some(access) = Access::read(&instruction, set, &definitions, &types) else { continue };
+    let types = TypeTable::new(definitions);
+    let mut edit = Editor::new(definitions);
+    for instruction in analyses.module().instructions() {
+        let Some(access) = Access::read(&instruction, set, definitions, &types) else { continue };
         if access.stored.is_some() {
             // A load of a vector has the id of the call. A store has none.
             edit.remove(&instruction);

@@ -24,6 +24,7 @@ use super::fences::Addresses;
 use crate::Fault;
 use crate::passes::{Pass, Result, pass};
 use crate::table::{POCL_CPU_7, fault};
+use oclave_spirv::analysis::Analyses;
 use oclave_spirv::analysis::calls::callees;
 use oclave_spirv::analysis::control_flow::{Flow, Loop};
 use oclave_spirv::analysis::uniformity::{Uniformity, makes_value};
@@ -47,7 +48,7 @@ fault! {
     }
 }
 
-pub(in crate::passes) const PASS: Pass = pass(Fault::Q33, "volatile_loads", |on| keep(on.module));
+pub(in crate::passes) const PASS: Pass = pass(Fault::Q33, "volatile_loads", |on| keep(on.analyses));
 
 /// How long a chain of instructions PoCL computes again, at most.
 const STEPS: u32 = 11;
@@ -56,15 +57,15 @@ const STEPS: u32 = 11;
 ///
 /// # Errors
 /// As [`Editor::finish`].
-pub(crate) fn keep(module: &Module) -> Result<Option<Module>> {
-    let definitions = Definitions::new(module);
-    let flows = Flow::of_functions(module);
-    let uniformity = Uniformity::new(&definitions, &flows);
-    let addresses = Addresses::new(&definitions);
-    let below = called_beside_barriers(&uniformity, &flows);
+pub(crate) fn keep(analyses: &Analyses<'_>) -> Result<Option<Module>> {
+    let definitions = analyses.definitions();
+    let flows = analyses.flows();
+    let uniformity = Uniformity::new(definitions, flows);
+    let addresses = Addresses::new(definitions);
+    let below = called_beside_barriers(&uniformity, flows);
     let mut found = BTreeSet::new();
-    for flow in &flows {
-        let body = body(&definitions, flow);
+    for flow in flows {
+        let body = body(definitions, flow);
         let search = Search { flow, body: &body, uniformity: &uniformity, addresses: &addresses };
         if uniformity.has_barriers(flow.function) || below.contains(&flow.function) {
             found.extend(search.loads(below.contains(&flow.function)));
@@ -75,8 +76,8 @@ pub(crate) fn keep(module: &Module) -> Result<Option<Module>> {
             given.for_each(|(of, exit)| found.extend(search.crossing(of, exit)));
         }
     }
-    let mut edit = Editor::new(&definitions);
-    for load in found.into_iter().filter_map(|at| module.instruction_at(at)) {
+    let mut edit = Editor::new(definitions);
+    for load in found.into_iter().filter_map(|at| analyses.module().instruction_at(at)) {
         let mut words = load.words.get(1..).unwrap_or_default().to_vec();
         match words.get_mut(3) {
             Some(access) => *access |= VOLATILE,

@@ -11,6 +11,7 @@ use crate::Fault;
 use crate::passes::called_functions::write_dot;
 use crate::passes::{Error, Pass, Result, pass};
 use crate::table::{POCL_CPU_6, fault};
+use oclave_spirv::analysis::Analyses;
 use oclave_spirv::{
     ALIGNED, Cursor, Definitions, Editor, Instruction, Module, Op, Section, Type, TypeTable, is_within,
 };
@@ -31,8 +32,9 @@ fault! {
     }
 }
 
-pub(in crate::passes) const PASS: Pass =
-    pass(Fault::Q59, "wide_arguments", |on| split(on.module, on.target.vector_argument_bytes, on.image.name));
+pub(in crate::passes) const PASS: Pass = pass(Fault::Q59, "wide_arguments", |on| {
+    split(on.analyses, on.target.vector_argument_bytes, on.image.name)
+});
 
 /// The widest vectors that PoCL passes in registers. It has a library of built-in functions for each
 /// class of processors, and takes one by the features of the host or by this variable.
@@ -83,13 +85,13 @@ const OTHERS: [u32; 2] = [184, 185];
 ///
 /// # Errors
 /// [`Error::DeviceLacks`] for geometric functions of such vectors. As [`Editor::finish`].
-pub(crate) fn split(module: &Module, most_bytes: u32, image: &str) -> Result<Option<Module>> {
-    let definitions = Definitions::new(module);
-    let types = TypeTable::new(&definitions);
-    let calls = Calls { definitions: &definitions, types: &types, most_bytes, image };
-    let mut edit = Editor::new(&definitions);
+pub(crate) fn split(analyses: &Analyses<'_>, most_bytes: u32, image: &str) -> Result<Option<Module>> {
+    let definitions = analyses.definitions();
+    let types = TypeTable::new(definitions);
+    let calls = Calls { definitions, types: &types, most_bytes, image };
+    let mut edit = Editor::new(definitions);
     let mut decorations: HashMap<u32, Vec<&[u32]>> = HashMap::new();
-    for instruction in module.instructions() {
+    for instruction in analyses.module().instructions() {
         if let (Some(Op::Decorate), [id, decoration @ ..]) = (instruction.op(), instruction.operands()) {
             decorations.entry(*id).or_default().push(decoration);
         }

@@ -10,6 +10,7 @@ use std::collections::HashMap;
 use crate::Fault;
 use crate::passes::{Pass, Result, pass};
 use crate::table::{POCL_CPU, fault};
+use oclave_spirv::analysis::Analyses;
 use oclave_spirv::{Cursor, Definitions, Editor, Instruction, Module, Op, Type, TypeTable};
 
 fault! {
@@ -29,7 +30,7 @@ fault! {
     }
 }
 
-pub(in crate::passes) const PASS: Pass = pass(Fault::Q39, "zero_lanes", |on| split(on.module));
+pub(in crate::passes) const PASS: Pass = pass(Fault::Q39, "zero_lanes", |on| split(on.analyses));
 
 /// `s_mul_hi` and `u_mul_hi` of OpenCL.std.
 const MUL_HI: [u32; 2] = [160, 203];
@@ -41,15 +42,15 @@ const MUL_HI: [u32; 2] = [160, 203];
 ///
 /// # Errors
 /// As [`Editor::finish`].
-pub(crate) fn split(module: &Module) -> Result<Option<Module>> {
-    let definitions = Definitions::new(module);
-    let types = TypeTable::new(&definitions);
+pub(crate) fn split(analyses: &Analyses<'_>) -> Result<Option<Module>> {
+    let definitions = analyses.definitions();
+    let types = TypeTable::new(definitions);
     let mut known = HashMap::new();
     let mut is_lost = |product: &Product<'_>| {
-        product.factors.iter().any(|factor| is_built(&definitions, *factor, &mut known))
+        product.factors.iter().any(|factor| is_built(definitions, *factor, &mut known))
     };
-    let products = module.instructions().filter_map(|i| product(&i, &definitions, &types));
-    let mut edit = Editor::new(&definitions);
+    let products = analyses.module().instructions().filter_map(|i| product(&i, definitions, &types));
+    let mut edit = Editor::new(definitions);
     for product in products.filter(|product| is_lost(product)) {
         // Such a result may be said not to wrap, which cannot be said of what is put together.
         edit.remove_annotations(product.result);

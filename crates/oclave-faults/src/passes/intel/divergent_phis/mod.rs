@@ -25,6 +25,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use crate::Fault;
 use crate::passes::{Pass, Result, pass};
 use crate::table::{INTEL, fault};
+use oclave_spirv::analysis::Analyses;
 use oclave_spirv::analysis::control_flow::{Flow, Loop};
 use oclave_spirv::analysis::uniformity::{Uniformity, condition, makes_value};
 use oclave_spirv::analysis::work_items::id_variables;
@@ -55,7 +56,7 @@ fault! {
 }
 
 pub(in crate::passes) const PASS: Pass =
-    pass(Fault::Q32, "divergent_phis", |on| keep(on.module, on.target.address_bits));
+    pass(Fault::Q32, "divergent_phis", |on| keep(on.analyses, on.target.address_bits));
 
 /// How many parts of a condition are looked at.
 const PARTS: usize = 64;
@@ -64,17 +65,17 @@ const PARTS: usize = 64;
 ///
 /// # Errors
 /// As [`Editor::finish`](oclave_spirv::Editor::finish).
-pub(crate) fn keep(module: &Module, address_bits: u32) -> Result<Option<Module>> {
-    let definitions = Definitions::new(module);
-    let flows = Flow::of_functions(module);
-    let uniformity = Uniformity::new(&definitions, &flows);
-    let values = Values::new(&definitions);
+pub(crate) fn keep(analyses: &Analyses<'_>, address_bits: u32) -> Result<Option<Module>> {
+    let definitions = analyses.definitions();
+    let flows = analyses.flows();
+    let uniformity = Uniformity::new(definitions, flows);
+    let values = Values::new(definitions);
     let found: Vec<(u32, Changes<'_>)> = flows
         .iter()
         .map(|flow| (flow.function, Search { flow, uniformity: &uniformity, values: &values }.changes()))
         .filter(|(_, changes)| !changes.phis.is_empty() || !changes.selects.is_empty())
         .collect();
-    writer::write(&definitions, &values, &found, address_bits)
+    writer::write(definitions, &values, &found, address_bits)
 }
 
 /// What is written differently in a function.

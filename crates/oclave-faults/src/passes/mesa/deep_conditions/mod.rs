@@ -26,6 +26,7 @@ use crate::passes::mesa::nesting::{Nesting, by_unrolling, labels, own};
 use crate::passes::mesa::wide_switches;
 use crate::passes::{Error, Pass, Result, pass};
 use crate::table::{LLVMPIPE, fault};
+use oclave_spirv::analysis::Analyses;
 use oclave_spirv::analysis::control_flow::{Flow, Tree};
 use oclave_spirv::{Definitions, Editor, Instruction, Module, Op, Role};
 use writer::Writer;
@@ -48,7 +49,7 @@ fault! {
 }
 
 pub(in crate::passes) const PASS: Pass =
-    pass(Fault::Q42, "deep_conditions", |on| bound(on.module, on.image.name));
+    pass(Fault::Q42, "deep_conditions", |on| bound(on.analyses, on.image.name));
 
 /// The conditions that may be one inside the other.
 const MOST: usize = 79;
@@ -65,29 +66,32 @@ const BETWEEN: usize = 10;
 /// # Errors
 /// [`Error::Kernel`] where conditions or loops of a kernel are too deep all the same; as
 /// [`Editor::finish`].
-pub(crate) fn bound(module: &Module, image: &str) -> Result<Option<Module>> {
-    let halved = wide_switches::halve(module)?;
-    let cut = cut(halved.as_ref().unwrap_or(module), image)?;
+pub(crate) fn bound(analyses: &Analyses<'_>, image: &str) -> Result<Option<Module>> {
+    let halved = wide_switches::halve(analyses)?;
+    let cut = match &halved {
+        Some(halved) => cut(&Analyses::new(halved), image)?,
+        None => cut(analyses, image)?,
+    };
     let Some(cut) = cut else { return Ok(halved) };
     // The functions are switches now.
-    let new = wide_switches::halve(&cut)?.unwrap_or(cut);
-    refuse(&new, &Facts::new(&Definitions::new(&new), &Flow::of_functions(&new)), image)?;
+    let new = wide_switches::halve(&Analyses::new(&cut))?.unwrap_or(cut);
+    let analyses = Analyses::new(&new);
+    refuse(&new, &Facts::new(analyses.definitions(), analyses.flows()), image)?;
     Ok(Some(new))
 }
 
 /// The module with its deep functions as loops; `None` where there are none.
-fn cut(module: &Module, image: &str) -> Result<Option<Module>> {
-    let flows = Flow::of_functions(module);
-    let definitions = Definitions::new(module);
-    let facts = Facts::new(&definitions, &flows);
+fn cut(analyses: &Analyses<'_>, image: &str) -> Result<Option<Module>> {
+    let (module, definitions) = (analyses.module(), analyses.definitions());
+    let facts = Facts::new(definitions, analyses.flows());
     let deep = facts.total.iter().filter(|(_, total)| **total > ENOUGH);
     let mut deep: Vec<u32> = deep.map(|(function, _)| *function).collect();
     if !deep.is_empty() {
-        let together = together(module, &flows);
+        let together = together(module, analyses.flows());
         deep.retain(|function| !together.contains(function));
     }
-    let mut edit = Editor::new(&definitions);
-    let plans = deep.into_iter().filter_map(|function| Plan::new(&definitions, &facts, function));
+    let mut edit = Editor::new(definitions);
+    let plans = deep.into_iter().filter_map(|function| Plan::new(definitions, &facts, function));
     plans.for_each(|plan| Writer::write(&mut edit, &plan));
     let new = edit.finish()?;
     if new.is_none() {

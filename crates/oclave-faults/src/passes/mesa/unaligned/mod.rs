@@ -10,6 +10,7 @@ use crate::Fault;
 use crate::passes::error::{Error, Result, unsupported};
 use crate::passes::{Pass, pass};
 use crate::table::{LLVMPIPE, fault};
+use oclave_spirv::analysis::Analyses;
 use oclave_spirv::{
     ALIGNED, Capability, Cursor, Definitions, Editor, Instruction, Module, Op, StorageClass, Type, TypeTable,
     VOLATILE, is_access_chain,
@@ -30,7 +31,7 @@ fault! {
     }
 }
 
-pub(in crate::passes) const PASS: Pass = pass(Fault::Q56, "unaligned", |on| split(on.module));
+pub(in crate::passes) const PASS: Pass = pass(Fault::Q56, "unaligned", |on| split(on.analyses));
 
 /// Accesses of more parts are refused: each part is a load or a store.
 const MOST_PARTS: u64 = 4096;
@@ -42,12 +43,12 @@ const MAX_DEPTH: u32 = 64;
 /// # Errors
 /// [`Unsupported`](oclave_spirv::Error::Unsupported) for accesses of more than 4096 parts or of an unknown number of bytes. Also
 /// for numbers whose width is not 8, 16, 32 or 64 bits.
-pub(crate) fn split(module: &Module) -> Result<Option<Module>> {
-    let definitions = Definitions::new(module);
-    let types = TypeTable::new(&definitions);
-    let finder = Finder { definitions: &definitions, types: &types, bits: types.pointer_bytes() * 8 };
-    let mut edit = Editor::new(&definitions);
-    for instruction in module.instructions() {
+pub(crate) fn split(analyses: &Analyses<'_>) -> Result<Option<Module>> {
+    let definitions = analyses.definitions();
+    let types = TypeTable::new(definitions);
+    let finder = Finder { definitions, types: &types, bits: types.pointer_bytes() * 8 };
+    let mut edit = Editor::new(definitions);
+    for instruction in analyses.module().instructions() {
         if let Some(access) = finder.access(&instruction) {
             let at = edit.instead_of(&instruction);
             Splitter { finder, access, at }.write(&instruction)?;
