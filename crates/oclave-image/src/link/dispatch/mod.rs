@@ -4,6 +4,7 @@
 mod bodies;
 mod faults;
 mod generate;
+mod inlining;
 mod plan;
 
 pub use bodies::BodyConflict;
@@ -144,6 +145,9 @@ impl VirtualProgram<'_> {
                 globals.contains(name) || self.report_faults && name == faults::FAULT_FUNCTION
             }
         })?;
+        if plan.levels().is_some() {
+            linked = inlining::limit(&linked)?.unwrap_or(linked);
+        }
         if self.report_faults {
             linked = faults::report(&linked, &self.kernels.name)?;
         }
