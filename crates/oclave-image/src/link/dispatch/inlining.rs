@@ -6,10 +6,10 @@ use crate::Result;
 use oclave_spirv::analysis::references::kernel_entry;
 use oclave_spirv::{Definitions, Editor, FunctionControl, Module, Op};
 
-/// The most instructions of a function that callers inline, with those of the functions that it inlines itself.
+/// The most instructions of a function that is inlined. Those of the functions that it inlines itself count, too.
 ///
-/// With classes that each make two calls, each level has many times the code of the next. A driver's compiler needed 27 s for four levels of
-/// seven classes, and 0.5 s with this limit. With a limit of 1000, chains of calls took more than ten times as long at run time.
+/// If each class makes two calls, each level has many times the code of the next. For four levels of seven classes, a driver's compiler took 27 s.
+/// With this limit it takes 0.5 s. With a limit of 1000, chains of calls took more than ten times as long at run time.
 const MOST: usize = 2000;
 
 /// The module in which functions with more instructions, after inlining, are not inlined themselves; `None` if there are none.
