@@ -277,7 +277,7 @@ at_both_levels! {
         assert_eq!(ints(&queue, &out, N, kernels::trees::hit_scene(&memory, &out)), expected);
     }
 
-    /// Functions of several levels are not inlined here.
+    /// The functions of several levels are too large to be inlined.
     fn expressions_with_two_calls_a_node(context, queue, kernels) {
         let memory = context.alloc_device::<i8>(160).unwrap();
         let out = context.alloc_shared::<i32>(N).unwrap();

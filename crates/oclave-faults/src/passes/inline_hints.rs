@@ -9,7 +9,8 @@ use crate::table::{LLVMPIPE, POCL_CPU_6, fault};
 use oclave_spirv::analysis::Analyses;
 use oclave_spirv::analysis::references::References;
 use oclave_spirv::analysis::uniformity::Uniformity;
-use oclave_spirv::{Definitions, Editor, FunctionControl, Module, Op, StorageClass};
+use oclave_spirv::transform::function_controls;
+use oclave_spirv::{FunctionControl, Module, StorageClass};
 
 fault! {
     /// **Q21. Mesa's rusticl 26.1.6 on llvmpipe.** Larger functions are not inlined. A barrier in
@@ -54,14 +55,14 @@ pub(in crate::passes) const AT_VARIABLES: Pass =
 /// Mesa's llvmpipe leaves larger functions as calls, and crashes where it compiles a barrier in one.
 ///
 /// # Errors
-/// As [`Editor::finish`].
+/// As [`function_controls::change`].
 pub(crate) fn at_functions_with_barriers(analyses: &Analyses<'_>) -> Result<Option<Module>> {
     let definitions = analyses.definitions();
     let flows = analyses.flows();
     let uniformity = Uniformity::new(definitions, flows);
     let is_wanted = |id: u32| uniformity.has_barriers(id) && !uniformity.kernels().contains(&id);
     let hinted = |control: u32| without_dont_inline(control) | FunctionControl::INLINE.bits();
-    with_controls(definitions, is_wanted, hinted)
+    Ok(function_controls::change(definitions, is_wanted, hinted)?)
 }
 
 /// The module without the opposite hint at each function that uses a built-in variable or one in global memory. Functions that call
@@ -71,37 +72,17 @@ pub(crate) fn at_functions_with_barriers(analyses: &Analyses<'_>) -> Result<Opti
 /// It refuses the hint to inline beside `noinline`, which it gives to the code of kernels.
 ///
 /// # Errors
-/// As [`Editor::finish`].
+/// As [`function_controls::change`].
 pub(crate) fn at_functions_with_variables(analyses: &Analyses<'_>) -> Result<Option<Module>> {
-    let definitions = analyses.definitions();
+    let (module, definitions) = (analyses.module(), analyses.definitions());
     let references = References::new(definitions);
-    let built_ins = analyses.module().built_ins().map(|(id, _)| id);
-    let users = references
-        .users(&built_ins.chain(analyses.module().variables(StorageClass::CrossWorkgroup)).collect());
+    let built_ins = module.built_ins().map(|(id, _)| id);
+    let users = references.users(&built_ins.chain(module.variables(StorageClass::CrossWorkgroup)).collect());
     let kernels: BTreeSet<u32> = references.entry_points().iter().map(|entry| entry.function).collect();
     let is_wanted = |id| users.contains(&id) && !kernels.contains(&id);
-    with_controls(definitions, is_wanted, without_dont_inline)
+    Ok(function_controls::change(definitions, is_wanted, without_dont_inline)?)
 }
 
 fn without_dont_inline(control: u32) -> u32 {
     control & !FunctionControl::DONT_INLINE.bits()
-}
-
-/// Changes the function control of the functions that `is_wanted` names.
-fn with_controls(
-    definitions: &Definitions<'_>,
-    is_wanted: impl Fn(u32) -> bool,
-    changed: impl Fn(u32) -> u32,
-) -> Result<Option<Module>> {
-    let mut edit = Editor::new(definitions);
-    for function in definitions.module().instructions().filter(|i| i.is(Op::Function)) {
-        if let (Some(ty), Some(id), &[control, of]) =
-            (function.result_type(), function.result_id(), function.operands())
-            && is_wanted(id)
-            && changed(control) != control
-        {
-            edit.replace(&function, Op::Function, &[ty, id, changed(control), of]);
-        }
-    }
-    Ok(edit.finish()?)
 }

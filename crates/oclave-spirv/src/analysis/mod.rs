@@ -25,7 +25,7 @@ pub struct Analyses<'m> {
 }
 
 impl<'m> Analyses<'m> {
-    /// For a module, none of whose analyses exists yet.
+    /// The analyses of a module, none of which is made yet.
     pub fn new(module: &'m Module) -> Self {
         Self { module, definitions: OnceCell::new(), flows: OnceCell::new() }
     }

@@ -7,6 +7,7 @@ mod counted_loops;
 pub mod dce;
 mod decorations;
 pub mod dimensions;
+pub mod function_controls;
 pub mod hints;
 pub mod inline;
 pub mod inline_calls;

@@ -40,10 +40,10 @@ const LEAST: usize = 16;
 /// # Errors
 /// As [`Editor::finish`].
 pub(crate) fn hide(analyses: &Analyses<'_>, address_bits: u32) -> Result<Option<Module>> {
-    let definitions = analyses.definitions();
+    let (module, definitions) = (analyses.module(), analyses.definitions());
     let types = TypeTable::new(definitions);
     let mut counts: HashMap<(u32, u32), usize> = HashMap::new();
-    for store in analyses.module().instructions().filter_map(|i| filled(definitions, &i)) {
+    for store in module.instructions().filter_map(|i| filled(definitions, &i)) {
         *counts.entry(store).or_default() += 1;
     }
     counts.retain(|_, count| *count >= LEAST);
@@ -54,7 +54,7 @@ pub(crate) fn hide(analyses: &Analyses<'_>, address_bits: u32) -> Result<Option<
     let group = BuiltInVector::add(&mut edit, BuiltIn::WorkgroupId, address_bits);
     // Numbers of this block, and their sums with the zero.
     let mut hidden: HashMap<u32, u32> = HashMap::new();
-    for instruction in analyses.module().instructions() {
+    for instruction in module.instructions() {
         if instruction.is(Op::Label) {
             hidden.clear();
         }

@@ -68,7 +68,7 @@ const IS_MOVED: u8 = 4;
 pub(crate) fn hide(analyses: &Analyses<'_>, address_bits: u32) -> Result<Option<Module>> {
     let definitions = analyses.definitions();
     let facts = Facts::new(definitions);
-    let found = facts.comparisons();
+    let found = facts.comparisons(analyses);
     if found.is_empty() {
         return Ok(None);
     }
@@ -200,14 +200,13 @@ impl<'a, 'm> Facts<'a, 'm> {
     }
 
     /// The comparisons to hide, and which of their operands.
-    fn comparisons(&self) -> Vec<(Instruction<'m>, usize)> {
+    fn comparisons(&self, analyses: &Analyses<'m>) -> Vec<(Instruction<'m>, usize)> {
         let has = |facts: u8| self.of.values().any(|of| of & facts != 0);
         if !has(FALLS | IS_MOVED) {
             return Vec::new();
         }
-        let flows = Flow::of_functions(self.definitions.module());
         let mut found = Vec::new();
-        for flow in &flows {
+        for flow in analyses.flows() {
             let compared = self.first_comparisons(flow);
             let of_ids = compared.iter().filter(|i| i.operands().iter().any(|id| self.get(*id) & OF_ID != 0));
             let has_two = of_ids.count() > 1;

@@ -73,12 +73,12 @@ const PARTS: usize = 64;
 /// # Errors
 /// As [`Editor::finish`].
 pub(crate) fn separate(analyses: &Analyses<'_>, address_bits: u32) -> Result<Option<Module>> {
-    if !analyses.module().instructions().any(|i| i.op().is_some_and(waits_for_group)) {
+    let module = analyses.module();
+    if !module.instructions().any(|i| i.op().is_some_and(waits_for_group)) {
         return Ok(None);
     }
     let definitions = analyses.definitions();
-    let places =
-        analyses.module().built_ins().filter(|(_, number)| PLACES.map(|place| place as u32).contains(number));
+    let places = module.built_ins().filter(|(_, number)| PLACES.map(|place| place as u32).contains(number));
     let search = Search { definitions, places: places.map(|(id, _)| id).collect() };
     let mut found = search.inverted();
     found.extend(search.kept());

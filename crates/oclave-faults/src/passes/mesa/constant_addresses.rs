@@ -49,7 +49,7 @@ const CLASS: u32 = StorageClass::UniformConstant as u32;
 /// [`Unsupported`](oclave_spirv::Error::Unsupported) for addresses of other memory in constants, and for copies of
 /// constants with addresses that do not load these one by one.
 pub(crate) fn compute(analyses: &Analyses<'_>) -> Result<Option<Module>> {
-    let definitions = analyses.definitions();
+    let (module, definitions) = (analyses.module(), analyses.definitions());
     let types = TypeTable::new(definitions);
     let tables = tables(definitions, &types)?;
     if tables.is_empty() {
@@ -58,13 +58,7 @@ pub(crate) fn compute(analyses: &Analyses<'_>) -> Result<Option<Module>> {
     let mut edit = Editor::new(definitions);
     let bits = types.pointer_bytes() * 8;
     let tables = tables.into_iter().map(|table| Written::new(&mut edit, bits, table)).collect();
-    let pass = Addresses {
-        definitions,
-        types: &types,
-        tables,
-        bits,
-        parameters: kernel_parameters(analyses.module()),
-    };
+    let pass = Addresses { definitions, types: &types, tables, bits, parameters: kernel_parameters(module) };
     for Written { table, .. } in &pass.tables {
         if let Some(variable) = definitions.instruction(table.variable)
             && let (Some(ty), &[class, initializer]) = (variable.result_type(), variable.operands())
@@ -73,7 +67,7 @@ pub(crate) fn compute(analyses: &Analyses<'_>) -> Result<Option<Module>> {
             edit.replace(&variable, Op::Variable, &[ty, table.variable, class, initializer]);
         }
     }
-    for instruction in analyses.module().instructions().skip_while(|i| !i.is(Op::Function)) {
+    for instruction in module.instructions().skip_while(|i| !i.is(Op::Function)) {
         pass.in_function(&mut edit, &instruction)?;
     }
     // What the initial values were made of is not used any more, and Mesa refuses it as well.

@@ -31,11 +31,11 @@ pub(in crate::passes) const PASS: Pass = pass(Fault::Q23, "function_names", |on|
 /// # Errors
 /// As [`Editor::finish`].
 pub(crate) fn complete(analyses: &Analyses<'_>) -> Result<Option<Module>> {
-    let named: BTreeSet<u32> = analyses.module().names().map(|(id, _)| id).collect();
+    let module = analyses.module();
+    let named: BTreeSet<u32> = module.names().map(|(id, _)| id).collect();
     let definitions = analyses.definitions();
     let mut edit = Editor::new(definitions);
-    let functions =
-        analyses.module().instructions().filter(|i| i.is(Op::Function)).filter_map(|i| i.result_id());
+    let functions = module.instructions().filter(|i| i.is(Op::Function)).filter_map(|i| i.result_id());
     for id in functions.filter(|id| !named.contains(id)) {
         edit.name(id, &format!("function_{id}"));
     }

@@ -18,17 +18,13 @@ pub(in crate::passes) const PASS: Pass = pass(Fault::Q56, "packed_arguments", |o
 /// # Errors
 /// As [`Editor::finish`].
 pub(crate) fn as_arrays(analyses: &Analyses<'_>) -> Result<Option<Module>> {
-    let definitions = analyses.definitions();
+    let (module, definitions) = (analyses.module(), analyses.definitions());
     let types = TypeTable::new(definitions);
     let mut edit = Editor::new(definitions);
     // Parameter → the one that takes its place.
     let mut changed: HashMap<u32, u32> = HashMap::new();
-    let kernels: BTreeSet<u32> = analyses
-        .module()
-        .instructions()
-        .filter_map(|i| kernel_entry(&i))
-        .map(|entry| entry.function)
-        .collect();
+    let kernels: BTreeSet<u32> =
+        module.instructions().filter_map(|i| kernel_entry(&i)).map(|entry| entry.function).collect();
     for kernel in kernels {
         let mut parameter_types = Vec::new();
         let before = changed.len();
@@ -52,7 +48,7 @@ pub(crate) fn as_arrays(analyses: &Analyses<'_>) -> Result<Option<Module>> {
             edit.replace(&function, Op::Function, &[returns, kernel, control, ty]);
         }
     }
-    for annotation in analyses.module().instructions().take_while(|i| !i.is(Op::Function)) {
+    for annotation in module.instructions().take_while(|i| !i.is(Op::Function)) {
         if let (Some(op @ (Op::Name | Op::Decorate)), [id, rest @ ..]) =
             (annotation.op(), annotation.operands())
             && let Some(new) = changed.get(id)

@@ -32,8 +32,8 @@ pub(in crate::passes) const PASS: Pass =
 /// # Errors
 /// As [`Editor::finish`].
 pub(crate) fn compute(analyses: &Analyses<'_>, address_bits: u32) -> Result<Option<Module>> {
-    let built_ins =
-        analyses.module().built_ins().filter(|(_, number)| *number == BuiltIn::SubgroupSize as u32);
+    let module = analyses.module();
+    let built_ins = module.built_ins().filter(|(_, number)| *number == BuiltIn::SubgroupSize as u32);
     let sizes: BTreeSet<u32> = built_ins.map(|(id, _)| id).collect();
     let definitions = analyses.definitions();
     let types = TypeTable::new(definitions);
@@ -43,7 +43,7 @@ pub(crate) fn compute(analyses: &Analyses<'_>, address_bits: u32) -> Result<Opti
             && i.operand(0).is_some_and(|from| sizes.contains(&from))
             && i.result_type().is_some_and(is_number)
     };
-    let mut loads = analyses.module().instructions().filter(is_wanted).peekable();
+    let mut loads = module.instructions().filter(is_wanted).peekable();
     if loads.peek().is_none() {
         return Ok(None);
     }

@@ -55,20 +55,20 @@ const MOST: u64 = 1 << 31;
 /// # Errors
 /// As [`Editor::finish`].
 pub(crate) fn hide(analyses: &Analyses<'_>, address_bits: u32) -> Result<Option<Module>> {
-    let definitions = analyses.definitions();
+    let (module, definitions) = (analyses.module(), analyses.definitions());
     let mut sums = Sums { definitions, seen: HashSet::new(), masks: HashMap::new() };
-    for instruction in analyses.module().instructions().filter(|i| i.op().is_some_and(is_access_chain)) {
+    for instruction in module.instructions().filter(|i| i.op().is_some_and(is_access_chain)) {
         instruction.operands().iter().skip(1).for_each(|index| sums.follow(*index, false));
     }
     if sums.masks.is_empty() {
         return Ok(None);
     }
     let ids: HashSet<u32> =
-        analyses.module().built_ins().filter(|(_, n)| is_of_work_item(*n)).map(|(id, _)| id).collect();
+        module.built_ins().filter(|(_, n)| is_of_work_item(*n)).map(|(id, _)| id).collect();
     let mut counters = HashSet::new();
     let flows: HashMap<u32, &Flow<'_>> = analyses.flows().iter().map(|flow| (flow.function, flow)).collect();
     let (mut flow, mut block) = (None, 0);
-    for instruction in analyses.module().instructions() {
+    for instruction in module.instructions() {
         match instruction.op() {
             Some(Op::Function) => flow = instruction.result_id().and_then(|id| flows.get(&id).copied()),
             Some(Op::Label) => {

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::Result;
 use oclave_spirv::analysis::references::kernel_entry;
-use oclave_spirv::{Definitions, Editor, FunctionControl, Module, Op};
+use oclave_spirv::transform::function_controls;
+use oclave_spirv::{Definitions, FunctionControl, Module, Op};
 
 /// The most instructions of a function that is inlined. Those of the functions that it inlines itself count, too.
 ///
@@ -15,21 +16,15 @@ const MOST: usize = 2000;
 /// The module in which functions with more instructions, after inlining, are not inlined themselves; `None` if there are none.
 ///
 /// # Errors
-/// As [`Editor::finish`].
+/// As [`function_controls::change`].
 pub(super) fn limit(module: &Module) -> Result<Option<Module>> {
     let definitions = Definitions::new(module);
     let kernels: BTreeSet<u32> =
         module.instructions().filter_map(|i| kernel_entry(&i)).map(|entry| entry.function).collect();
-    let mut edit = Editor::new(&definitions);
-    for function in large_functions(&definitions).difference(&kernels) {
-        if let Some(instruction) = definitions.instruction(*function)
-            && let &[ty, id, control, of] = instruction.words.get(1..).unwrap_or_default()
-        {
-            let control = control & !FunctionControl::INLINE.bits() | FunctionControl::DONT_INLINE.bits();
-            edit.replace(&instruction, Op::Function, &[ty, id, control, of]);
-        }
-    }
-    Ok(edit.finish()?)
+    let large = large_functions(&definitions);
+    let is_wanted = |id: u32| large.contains(&id) && !kernels.contains(&id);
+    let kept = |control: u32| control & !FunctionControl::INLINE.bits() | FunctionControl::DONT_INLINE.bits();
+    Ok(function_controls::change(&definitions, is_wanted, kept)?)
 }
 
 /// The functions with more than [`MOST`] instructions. Calls of other functions count as the code of these.
