@@ -9,7 +9,8 @@ pub(super) const SIZES: [usize; 7] = [1, 2, 9, 32, 64, 100, 256];
 pub(super) const POWERS: [usize; 5] = [1, 2, 32, 64, 256];
 
 /// The same sizes in two dimensions: x, y.
-pub(super) const SHAPES: [[usize; 2]; 7] = [[1, 1], [2, 1], [3, 3], [8, 4], [8, 8], [10, 10], [16, 16]];
+pub(super) const SHAPES: [[usize; 2]; 8] =
+    [[1, 1], [2, 1], [1, 8], [3, 3], [8, 4], [8, 8], [10, 10], [16, 16]];
 
 /// Groups of a launch with groups of `size`: at least three.
 pub(super) fn groups_of(size: usize) -> usize {

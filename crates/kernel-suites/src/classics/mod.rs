@@ -4,6 +4,7 @@
 #![allow(clippy::many_single_char_names, reason = "formulas use the names of their publications")]
 
 mod algorithm;
+mod barrier_nests;
 mod barriers;
 mod bignum;
 mod bits;
@@ -66,6 +67,7 @@ pub(crate) fn programs() -> Vec<Classic> {
         classic("barrier_flags", barriers::flags),
         classic("barrier_loops", barriers::loops),
         classic("barrier_negations", barriers::negations),
+        classic("barrier_nests", barrier_nests::cases),
         classic("base64", text::of_base64),
         classic("bfs", science::bfs),
         classic("big_integers", number::big_integers),
