@@ -121,6 +121,7 @@ fn results_are_valid() {
         "features.O2",
         "signatures.O2",
         "constants.O2",
+        "weak_exchange.O2",
         "classes.O0",
         "classes.O2",
         "class_globals.O2",
@@ -168,6 +169,17 @@ fn private_variables_of_a_module_move_into_functions() {
 
 /// The numbers of SPV_INTEL_global_variable_host_access and _fpga_decorations, or of the extension
 /// before them, or none.
+#[test]
+fn weak_exchanges_become_strong() {
+    let module = fixture("weak_exchange.O2");
+    let count = |module: &Module, op: Op| module.instructions().filter(|i| i.is(op)).count();
+    assert_eq!(count(&module, Op::AtomicCompareExchangeWeak), 1);
+    let images = link("weak_exchange.O2", SplitMode::Off).unwrap();
+    let linked = module_of(&images[0]);
+    assert_eq!(count(&linked, Op::AtomicCompareExchangeWeak), 0);
+    assert_eq!(count(&linked, Op::AtomicCompareExchange), 1);
+}
+
 #[test]
 fn devices_get_the_decorations_that_they_take() {
     let image = link("class_globals.O2", SplitMode::Off).unwrap().remove(0);

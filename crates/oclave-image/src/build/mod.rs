@@ -10,3 +10,4 @@ pub(crate) mod private_variables;
 pub(crate) mod signatures;
 pub(crate) mod spec_constants;
 pub(crate) mod split;
+pub(crate) mod weak_exchanges;

@@ -22,6 +22,7 @@ use crate::build::private_variables;
 use crate::build::signatures::signatures_with;
 use crate::build::spec_constants::{SpecNames, spec_constants, spec_names};
 use crate::build::split::{PARTING_WITHOUT_VARIABLES, Part, split};
+use crate::build::weak_exchanges;
 use crate::link::linkage::{check_imports, plain_variables, remove_exports};
 use crate::link::virtual_functions::images::{SetFacts, Virtual, is_plain};
 use crate::link::virtual_functions::wrappers::Callable;
@@ -185,6 +186,8 @@ fn link_unit(
     let module = without_calls.as_ref().unwrap_or(module);
     let completed = dimensions::complete(module)?;
     let module = completed.as_ref().unwrap_or(module);
+    let strong = weak_exchanges::strengthen(module)?;
+    let module = strong.as_ref().unwrap_or(module);
     let rounded = if options.round_products { multiply_add::expand(module)? } else { None };
     let module = rounded.as_ref().unwrap_or(module);
     class_globals::check_constructors(&Definitions::new(module))?;
