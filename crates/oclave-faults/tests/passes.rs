@@ -797,7 +797,7 @@ fn loads_that_others_would_repeat_are_volatile() {
     let (_, legal) = legal_fixture("kept_loads.O2", &DeviceTarget { faults: Fault::Q33.into(), ..rich() });
     assert_eq!(
         functions_of(&legal, is_volatile_load),
-        ["overwritten", "may_alias", "rounds", "summed_for_a_branch"]
+        ["overwritten", "may_alias", "rounds", "summed_for_a_branch", "through_an_array", "through_an_array"]
     );
     // Behind a barrier that PoCL itself puts into a loop.
     let (_, legal) = legal_fixture("conditions.O2", &DeviceTarget { faults: Fault::Q33.into(), ..rich() });

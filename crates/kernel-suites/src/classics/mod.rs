@@ -4,6 +4,7 @@
 #![allow(clippy::many_single_char_names, reason = "formulas use the names of their publications")]
 
 mod algorithm;
+mod atomics;
 mod barrier_nests;
 mod barriers;
 mod bignum;
@@ -25,6 +26,7 @@ mod literals;
 mod matrix;
 mod nests;
 mod number;
+mod private_arrays;
 mod reduce;
 mod scan;
 mod science;
@@ -62,6 +64,7 @@ pub(crate) fn programs() -> Vec<Classic> {
     vec![
         classic("aes", cipher::of_aes),
         classic("async_copy", collective::async_copy),
+        classic("atomics", atomics::cases),
         classic("barrier_branches", barriers::branches),
         classic("barrier_checks", barriers::checks),
         classic("barrier_flags", barriers::flags),
@@ -114,6 +117,7 @@ pub(crate) fn programs() -> Vec<Classic> {
         classic("pathfinder", dynamic::pathfinder),
         classic("philox", generator::of_philox),
         classic("pixels", format::pixels),
+        classic("private_arrays", private_arrays::cases),
         classic("prime_sieve", algorithm::prime_sieve),
         classic("quants", format::quants),
         classic("random_numbers", generator::random_numbers),

@@ -68,15 +68,8 @@ fn places<'m>(definitions: &Definitions<'m>) -> Vec<Instruction<'m>> {
     let mut places = Vec::new();
     for instruction in definitions.module().instructions() {
         let Some(op) = instruction.op() else { continue };
-        let access = match op {
-            Op::Load => instruction
-                .operand(0)
-                .zip(instruction.result_type())
-                .map(|(pointer, ty)| (pointer, ty, false)),
-            Op::Store => {
-                let ty = instruction.operand(1).and_then(|value| definitions.type_of(value));
-                instruction.operand(0).zip(ty).map(|(pointer, ty)| (pointer, ty, true))
-            }
+        match op {
+            Op::Load | Op::Store => {}
             // What LLVM does not vectorise loops with, and where functions begin.
             Op::Function | Op::ControlBarrier | Op::MemoryBarrier => {
                 stretch = Stretch::default();
@@ -91,11 +84,8 @@ fn places<'m>(definitions: &Definitions<'m>) -> Vec<Instruction<'m>> {
                 continue;
             }
             _ => continue,
-        };
-        let Some(access) = access.and_then(|(pointer, ty, is_store)| addresses.access(pointer, ty, is_store))
-        else {
-            continue;
-        };
+        }
+        let Some(access) = addresses.touched(&instruction) else { continue };
         if stretch.needs_fence(&addresses, &access) {
             places.push(instruction);
             stretch = Stretch::default();
@@ -107,9 +97,10 @@ fn places<'m>(definitions: &Definitions<'m>) -> Vec<Instruction<'m>> {
 
 /// What one work-item reads or writes.
 #[derive(Debug, Clone, PartialEq)]
-struct Access {
+pub(crate) struct Access {
     is_store: bool,
-    root: u32,
+    /// The variable, the parameter or other value that the pointer comes from.
+    pub(crate) root: u32,
     /// The storage class of the root's memory.
     class: Option<u32>,
     /// Root or terms come from private variables, as without optimisation, which may hold something
@@ -119,6 +110,24 @@ struct Access {
     terms: BTreeMap<u32, i64>,
     offset: i64,
     size: u64,
+}
+
+impl Access {
+    /// Whether the memory is private.
+    pub(crate) fn is_private(&self) -> bool {
+        self.class == Some(StorageClass::Function as u32)
+    }
+
+    /// Whether LLVM can tell that a load reads what this store wrote.
+    pub(crate) fn is_read_by(&self, load: &Self) -> bool {
+        self.root == load.root && self.terms == load.terms && self.overlaps(load)
+    }
+
+    /// Whether two accesses have bytes in common, if their terms are the same.
+    fn overlaps(&self, other: &Self) -> bool {
+        let (first, second) = if self.offset <= other.offset { (self, other) } else { (other, self) };
+        first.offset.abs_diff(second.offset) < first.size
+    }
 }
 
 /// The accesses since the last barrier or fence.
@@ -206,6 +215,16 @@ impl<'d, 'm> Addresses<'d, 'm> {
     pub(crate) fn may_share_memory(&self, a: u32, b: u32) -> bool {
         let (a, b) = (self.way(a), self.way(b));
         a.root == b.root || self.may_be_one(&a, &b)
+    }
+
+    /// What a load or a store of one work-item touches. `None` for other instructions, and where the size is not known.
+    pub(crate) fn touched(&self, by: &Instruction<'_>) -> Option<Access> {
+        let pointer = by.operand(0)?;
+        match by.op()? {
+            Op::Load => self.access(pointer, by.result_type()?, false),
+            Op::Store => self.access(pointer, self.definitions.type_of(by.operand(1)?)?, true),
+            _ => None,
+        }
     }
 
     /// Where a pointer leads, with no size.
@@ -380,11 +399,7 @@ impl<'d, 'm> Addresses<'d, 'm> {
         if a.root != b.root {
             return self.may_be_one(a, b);
         }
-        if a.terms != b.terms || a.is_loose || b.is_loose {
-            return true;
-        }
-        let (first, second) = if a.offset <= b.offset { (a, b) } else { (b, a) };
-        first.offset.abs_diff(second.offset) < first.size
+        a.is_loose || b.is_loose || a.terms != b.terms || a.overlaps(b)
     }
 
     /// Whether two roots may lead to the same memory.

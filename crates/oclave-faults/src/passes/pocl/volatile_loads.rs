@@ -12,6 +12,9 @@
 //! a barrier, and something may have written the memory by then. Work-items run one after the other
 //! between two barriers. So writes between the same two barriers count wherever they stand.
 //!
+//! A value may reach its use through memory, such as an element of a private array: LLVM takes it from the store. So stored values
+//! are followed to the loads of the same element.
+//!
 //! PoCL keeps what depends on a phi at the start of a loop with barriers (`tryToRematerialize` of its
 //! `WorkitemLoops.cc`). By then the phi is a variable. So sums such as `sum += l[i]` stay as they are,
 //! unless LLVM may move the addition behind the barrier.
@@ -20,7 +23,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
 use super::barriers::innermost_loops;
-use super::fences::Addresses;
+use super::fences::{Access, Addresses};
 use crate::Fault;
 use crate::passes::{Pass, Result, pass};
 use crate::table::{POCL_CPU_7, fault};
@@ -110,14 +113,20 @@ struct Search<'a, 'd, 'm> {
 }
 
 /// What the instructions of a function do, by their places in it.
-struct Facts<'m> {
+struct Facts {
     /// Barriers, and calls of functions with barriers, with the writes between each and the next barriers.
     barriers: BTreeMap<usize, BTreeSet<usize>>,
     /// Instructions that write, and the pointers that they write through; `None` for anywhere.
     writes: Vec<(usize, Option<u32>)>,
     users: HashMap<u32, Vec<usize>>,
-    /// Private variables → what loads them.
-    reads: HashMap<u32, Vec<Instruction<'m>>>,
+    /// Where pointers come from → the loads through them, by their places.
+    reads: HashMap<u32, Vec<(usize, Read)>>,
+}
+
+/// A load.
+struct Read {
+    value: u32,
+    access: Access,
 }
 
 impl<'m> Search<'_, '_, 'm> {
@@ -141,7 +150,7 @@ impl<'m> Search<'_, '_, 'm> {
 
     /// The barriers after a load behind which another write may have reached its memory: writes before
     /// the barrier, and between it and the next one.
-    fn barriers_at_writes(&self, load: usize, from: u32, facts: &Facts<'_>) -> Vec<usize> {
+    fn barriers_at_writes(&self, load: usize, from: u32, facts: &Facts) -> Vec<usize> {
         let after_load = self.reached([self.block(load)], None);
         let writes: BTreeSet<usize> = self.later_writes(load, from, &after_load, facts).collect();
         let after_writes = self.reached(writes.iter().map(|at| self.block(*at)), Some(self.block(load)));
@@ -160,7 +169,7 @@ impl<'m> Search<'_, '_, 'm> {
         load: usize,
         from: u32,
         reached: &BTreeSet<usize>,
-        facts: &Facts<'_>,
+        facts: &Facts,
     ) -> impl Iterator<Item = usize> {
         let may_change = move |to: Option<u32>| to.is_none_or(|to| self.addresses.may_share_memory(from, to));
         let writes = facts.writes.iter().copied();
@@ -190,7 +199,7 @@ impl<'m> Search<'_, '_, 'm> {
         loads.map(|(_, (_, load))| load.at).collect()
     }
 
-    fn facts(&self) -> Facts<'m> {
+    fn facts(&self) -> Facts {
         let mut facts = Facts {
             barriers: BTreeMap::new(),
             writes: Vec::new(),
@@ -217,10 +226,9 @@ impl<'m> Search<'_, '_, 'm> {
                     facts.writes.push((at, Some(id)));
                 }
             });
-            if let Some(from) = instruction.operand(0).filter(|_| instruction.is(Op::Load))
-                && definitions.is_private_variable(from)
-            {
-                facts.reads.entry(from).or_default().push(*instruction);
+            let access = self.addresses.touched(instruction).filter(|_| instruction.is(Op::Load));
+            if let Some((value, access)) = instruction.result_id().zip(access) {
+                facts.reads.entry(access.root).or_default().push((at, Read { value, access }));
             }
         }
         let writes: BTreeSet<usize> = facts.writes.iter().map(|(at, _)| *at).collect();
@@ -287,7 +295,7 @@ impl<'m> Search<'_, '_, 'm> {
         load: usize,
         value: u32,
         barriers: &[usize],
-        facts: &Facts<'_>,
+        facts: &Facts,
         is_below: bool,
     ) -> bool {
         let home = self.block(load);
@@ -330,11 +338,8 @@ impl<'m> Search<'_, '_, 'm> {
                 {
                     open.push((result, steps + 1));
                 }
-                if let &[to, stored, ..] = user.operands()
-                    && user.is(Op::Store)
-                    && stored == id
-                {
-                    let reads = facts.reads.get(&to).into_iter().flatten().filter_map(|i| i.result_id());
+                if user.is(Op::Store) && user.operand(1) == Some(id) {
+                    let reads = self.reads(at, user, facts).into_iter();
                     open.extend(reads.filter(|read| seen.insert(*read)).map(|read| (read, steps + 1)));
                 }
             }
@@ -342,8 +347,19 @@ impl<'m> Search<'_, '_, 'm> {
         false
     }
 
+    /// The values of loads for which LLVM may take what a store wrote. Behind a barrier it does so in private
+    /// memory only.
+    fn reads(&self, at: usize, store: &Instruction<'_>, facts: &Facts) -> Vec<u32> {
+        let Some(written) = self.addresses.touched(store) else { return Vec::new() };
+        let places = if written.is_private() { None } else { Some(self.until_barriers(at)) };
+        let is_near = |at: usize| places.as_ref().is_none_or(|places| places.iter().any(|p| p.contains(&at)));
+        let reads = facts.reads.get(&written.root).into_iter().flatten();
+        let found = reads.filter(|(at, read)| is_near(*at) && written.is_read_by(&read.access));
+        found.map(|(_, read)| read.value).collect()
+    }
+
     /// Whether PoCL keeps a value, and LLVM leaves it in its block, as a phi takes it at the end of the block.
-    fn is_kept(&self, block: usize, value: u32, facts: &Facts<'_>) -> bool {
+    fn is_kept(&self, block: usize, value: u32, facts: &Facts) -> bool {
         let label = self.flow.blocks.get(block).map(|block| block.label);
         let users = facts.users.get(&value).into_iter().flatten().filter_map(|at| self.body.get(*at));
         let mut phis = users.filter(|(_, user)| user.is(Op::Phi));
