@@ -1,7 +1,7 @@
 //! Weak atomic exchanges become strong ones.
 //!
-//! SPIR-V has `OpAtomicCompareExchangeWeak` up to version 1.3 only (section 3.49.18, atomic instructions). Translators also write
-//! it into modules of version 1.4, which rusticl refuses. A strong exchange has the same operands, and never fails for nothing.
+//! SPIR-V 1.4 removed `OpAtomicCompareExchangeWeak`. Before, it did what `OpAtomicCompareExchange` does, with the same operands.
+//! Translators also write it into modules of version 1.4, which rusticl refuses (SPIRV-LLVM-Translator#1230).
 
 use crate::Result;
 use oclave_spirv::{Definitions, Editor, Instruction, Module, Op};
