@@ -3,10 +3,10 @@
 use super::common::{Parts, Random, equal, in_shapes, int, launch, local, mem};
 use crate::case::{Argument, Case, Memory, Space};
 
-/// Groups with one work-item in a dimension are run in another way by some drivers.
+/// Some drivers run groups with one work-item in a dimension in another way.
 const SHAPES: [[usize; 2]; 6] = [[1, 1], [1, 2], [1, 9], [7, 1], [8, 4], [1, 64]];
 
-/// Runs a kernel for a group, with the bounds of its loops.
+/// Changes a group as a kernel does, with these bounds of its loops.
 type Reference = fn(&mut Group, u32, u32);
 
 pub(super) fn cases() -> Vec<Case> {

@@ -68,16 +68,21 @@ pub(crate) fn keep(analyses: &Analyses<'_>) -> Result<Option<Module>> {
     let below = called_beside_barriers(&uniformity, flows);
     let mut found = BTreeSet::new();
     for flow in flows {
+        let is_below = below.contains(&flow.function);
+        let has_barriers = is_below || uniformity.has_barriers(flow.function);
+        let is_kernel = uniformity.kernels().contains(&flow.function);
+        let mut loops = if is_kernel { innermost_loops(&uniformity, flow) } else { Vec::new() };
+        loops.retain(|(of, _)| uniformity.is_run_together(flow, of));
+        if !has_barriers && loops.is_empty() {
+            continue;
+        }
         let body = body(definitions, flow);
         let search = Search { flow, body: &body, uniformity: &uniformity, addresses: &addresses };
-        if uniformity.has_barriers(flow.function) || below.contains(&flow.function) {
-            found.extend(search.loads(below.contains(&flow.function)));
+        let facts = search.facts();
+        if has_barriers {
+            found.extend(search.loads(&facts, is_below));
         }
-        if uniformity.kernels().contains(&flow.function) {
-            let loops = innermost_loops(&uniformity, flow).into_iter();
-            let given = loops.filter(|(of, _)| uniformity.is_run_together(flow, of));
-            given.for_each(|(of, exit)| found.extend(search.crossing(of, exit)));
-        }
+        loops.into_iter().for_each(|(of, exit)| found.extend(search.crossing(&facts, of, exit)));
     }
     let mut edit = Editor::new(definitions);
     for load in found.into_iter().filter_map(|at| analyses.module().instruction_at(at)) {
@@ -119,12 +124,13 @@ struct Facts {
     /// Instructions that write, and the pointers that they write through; `None` for anywhere.
     writes: Vec<(usize, Option<u32>)>,
     users: HashMap<u32, Vec<usize>>,
-    /// Where pointers come from → the loads through them, by their places.
-    reads: HashMap<u32, Vec<(usize, Read)>>,
+    /// Where pointers come from → the loads through them.
+    reads: HashMap<u32, Vec<Read>>,
 }
 
 /// A load.
 struct Read {
+    at: usize,
     value: u32,
     access: Access,
 }
@@ -132,15 +138,14 @@ struct Read {
 impl<'m> Search<'_, '_, 'm> {
     /// The places of the function's loads in the module. Where barriers are in the functions that call
     /// this one, what it gives back is needed behind them.
-    fn loads(&self, is_below: bool) -> Vec<usize> {
-        let facts = self.facts();
+    fn loads(&self, facts: &Facts, is_below: bool) -> Vec<usize> {
         let mut found = Vec::new();
         for (at, (_, load)) in self.body.iter().enumerate().filter(|(_, (_, i))| i.is(Op::Load)) {
             let Some(from) = load.operand(0).filter(|from| self.is_memory(*from)) else { continue };
             let Some(value) = load.result_id() else { continue };
-            let barriers = if is_below { Vec::new() } else { self.barriers_at_writes(at, from, &facts) };
+            let barriers = if is_below { Vec::new() } else { self.barriers_at_writes(at, from, facts) };
             if (is_below || !barriers.is_empty())
-                && self.is_needed_behind(at, value, &barriers, &facts, is_below)
+                && self.is_needed_behind(at, value, &barriers, facts, is_below)
             {
                 found.push(load.at);
             }
@@ -180,8 +185,7 @@ impl<'m> Search<'_, '_, 'm> {
     /// Loads whose value is needed behind a barrier of PoCL's own. It stands at the start of this loop
     /// or at its end. This work-item may have written the memory by then. The others may not write
     /// it meanwhile: that barrier is none of OpenCL's.
-    fn crossing(&self, of: &Loop, exit: usize) -> Vec<usize> {
-        let facts = self.facts();
+    fn crossing(&self, facts: &Facts, of: &Loop, exit: usize) -> Vec<usize> {
         let start = self.body.iter().position(|(block, i)| *block == of.header && !i.is(Op::Phi));
         let end = self.body.iter().rposition(|(block, _)| *block == exit);
         let barriers: Vec<usize> = start.into_iter().chain(end).collect();
@@ -189,10 +193,10 @@ impl<'m> Search<'_, '_, 'm> {
             let from = load.operand(0).filter(|from| load.is(Op::Load) && self.is_memory(*from));
             let Some((from, value)) = from.zip(load.result_id()) else { return false };
             let reached = self.reached([self.block(at)], None);
-            let writes: Vec<usize> = self.later_writes(at, from, &reached, &facts).collect();
+            let writes: Vec<usize> = self.later_writes(at, from, &reached, facts).collect();
             let behind: Vec<usize> =
                 barriers.iter().copied().filter(|place| self.is_behind(at, *place, &reached)).collect();
-            let is_needed = |places: &[usize]| self.is_needed_behind(at, value, places, &facts, false);
+            let is_needed = |places: &[usize]| self.is_needed_behind(at, value, places, facts, false);
             !writes.is_empty() && is_needed(&behind) && is_needed(&writes)
         };
         let loads = self.body.iter().enumerate().filter(|(at, (_, i))| is_repeated(*at, i));
@@ -226,9 +230,11 @@ impl<'m> Search<'_, '_, 'm> {
                     facts.writes.push((at, Some(id)));
                 }
             });
-            let access = self.addresses.touched(instruction).filter(|_| instruction.is(Op::Load));
-            if let Some((value, access)) = instruction.result_id().zip(access) {
-                facts.reads.entry(access.root).or_default().push((at, Read { value, access }));
+            if instruction.is(Op::Load)
+                && let (Some(value), Some(access)) =
+                    (instruction.result_id(), self.addresses.touched(instruction))
+            {
+                facts.reads.entry(access.root).or_default().push(Read { at, value, access });
             }
         }
         let writes: BTreeSet<usize> = facts.writes.iter().map(|(at, _)| *at).collect();
@@ -354,8 +360,8 @@ impl<'m> Search<'_, '_, 'm> {
         let places = if written.is_private() { None } else { Some(self.until_barriers(at)) };
         let is_near = |at: usize| places.as_ref().is_none_or(|places| places.iter().any(|p| p.contains(&at)));
         let reads = facts.reads.get(&written.root).into_iter().flatten();
-        let found = reads.filter(|(at, read)| is_near(*at) && written.is_read_by(&read.access));
-        found.map(|(_, read)| read.value).collect()
+        let found = reads.filter(|read| is_near(read.at) && written.is_read_by(&read.access));
+        found.map(|read| read.value).collect()
     }
 
     /// Whether PoCL keeps a value, and LLVM leaves it in its block, as a phi takes it at the end of the block.
