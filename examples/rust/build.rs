@@ -12,6 +12,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "kernels/groups.rs",
         "kernels/objects.rs",
         "kernels/barriers.rs",
+        "kernels/branches.rs",
         "kernels/vectors.rs",
         "kernels/pictures.rs",
         "kernels/bounds.rs",

@@ -196,6 +196,53 @@ fn loops_with_barriers_are_unrolled_if_their_number_of_iterations_is_known() {
 }
 
 #[test]
+fn waits_that_rustc_copied_become_one() {
+    let compiler = Compiler::new();
+    // The kernel is not told of panics, so that no barriers are for these.
+    for (body, barriers) in [
+        // A condition before and behind barriers, and functions with them.
+        ("if me == 0 { t.set(0, n); } item.local_barrier(); if me == 0 { sum = t.get(0); }", 1),
+        ("if me == 0 { t.set(0, n); } sum = waits(&item, &t, n); if me == 0 { sum += 1; }", 2),
+        (
+            "let l = me == 0; if l { t.set(0, n); } sum = loops(&item, &t, n); sum = if l { 1 } else { sum * 3 };",
+            1,
+        ),
+        // The branches wait at barriers of their own. LLVM makes one of two at which both end.
+        ("if n == 0 { sum = 1; item.local_barrier(); } else { sum = me as u32; item.barrier(); }", 1),
+        ("if n == 0 { sum = waits(&item, &t, 1); } else { sum = waits(&item, &t, 2); }", 3),
+    ] {
+        let source = format!(
+            "#[inline(always)] fn waits(item: &Item<1>, t: &Local<u32>, v: u32) -> u32 {{
+                 t.set(item.local_id()[0] % 64, v);
+                 item.local_barrier();
+                 let mut sum = 0_u32;
+                 for i in 0..64 {{ sum = sum.wrapping_mul(31) ^ t.get(i).rotate_left(7); }}
+                 item.local_barrier();
+                 sum
+             }}
+             #[inline(always)] fn loops(item: &Item<1>, t: &Local<u32>, n: u32) -> u32 {{
+                 let (me, mut sum) = (item.local_id()[0] % 64, 0_u32);
+                 for i in 0..n {{
+                     t.set(me, sum ^ i);
+                     item.local_barrier();
+                     sum = sum.wrapping_mul(31).wrapping_add(t.get((me ^ i as usize) % 64));
+                 }}
+                 sum
+             }}
+             #[kernel] pub fn k(item: Item<1>, n: u32, mut y: Out<u32>) {{
+                 let t = item.local_array::<u32, 64>();
+                 let ([me], mut sum) = (item.local_id(), 0_u32);
+                 {body}
+                 *y = sum;
+             }}"
+        );
+        let compiled = sound(&compiler, &source);
+        let found = compiled.module.instructions().filter(|i| i.is(Op::ControlBarrier)).count();
+        assert_eq!(found, barriers, "{body}");
+    }
+}
+
+#[test]
 fn elements_that_a_loop_overwrites_are_not_filled() {
     let compiler = Compiler::new();
     for (body, zeroes) in [

@@ -131,6 +131,7 @@ impl Text {
             "@llvm.assume(",
             "@llvm.experimental.noalias.scope",
             "@__oclave_whole(",
+            " asm sideeffect ",
             "9panicking",
             "13out_of_bounds",
             "@__oclave_argument_",

@@ -4,6 +4,8 @@
 pub mod barriers;
 #[path = "../kernels/bounds.rs"]
 pub mod bounds;
+#[path = "../kernels/branches.rs"]
+pub mod branches;
 #[path = "../kernels/groups.rs"]
 pub mod groups;
 #[path = "../kernels/mix.rs"]

@@ -783,6 +783,38 @@ fn functions_of_work_groups_in_loops() {
 }
 
 #[test]
+fn conditions_before_and_behind_waits() {
+    let (context, queue) = queue();
+    let x: Vec<u32> = numbers(2048).iter().map(|n| *n as u32).collect();
+    let given = queue.upload(&x).unwrap();
+    for size in [1, 2, 9, 32] {
+        let total = 3 * size;
+        macro_rules! compare {
+            ($($kernel:ident)*) => {$(
+                let out = queue.upload(&[7_u32; 300]).unwrap();
+                let call = kernels::branches::$kernel(&given, Local::new(size), &out);
+                queue.parallel_for(NdRange::new(total, size), call).unwrap();
+                let (range, mut wanted) = (HostRange::with_groups([total], [size]), vec![7; 300]);
+                host::branches::$kernel::run_on_host(range, &x, size, &mut wanted);
+                assert_eq!(queue.read(&out).unwrap(), wanted, "{} in groups of {size}", stringify!($kernel));
+            )*};
+        }
+        compare!(leader kinds turning until_stable checked);
+        // PoCL 6.0 has no functions of work-groups of one and two.
+        let has_functions = context.device().capabilities().aspects.contains(Aspects::WORK_GROUP_COLLECTIVES);
+        if has_functions && size > 2 {
+            compare!(voting);
+        }
+    }
+    // The first work-item of a group panics, and the group ends.
+    let (short, out) = (given.slice(0..512).unwrap(), queue.upload(&[7_u32; 64]).unwrap());
+    let call = kernels::branches::checked(&short, Local::new(32), &out);
+    queue.parallel_for(NdRange::new(64, 32), call).unwrap();
+    let text = queue.wait().unwrap_err().to_string();
+    assert!(text.contains("the len is 512 but the index is"), "{text}");
+}
+
+#[test]
 fn loops_with_barriers_that_run_a_known_number_of_times() {
     use kernels::barriers::{counted, counted_otherwise, sorted};
     let (context, queue) = queue();

@@ -1144,6 +1144,19 @@ impl<'t> Parser<'t> {
         Ok(path)
     }
 
+    /// What assembly is, behind its keyword. `keep_whole` of oclave-kernel has some without instructions and operands.
+    fn assembly(&mut self) -> Callee {
+        while matches!(self.token, Token::Word(_)) {
+            self.advance();
+        }
+        let is_empty = self.token == Token::Text(Vec::new());
+        while !matches!(self.token, Token::Symbol('(') | Token::End) {
+            self.advance();
+        }
+        self.advance();
+        if is_empty && self.is(')') { Callee::Nothing } else { Callee::Other("assembly") }
+    }
+
     fn call(&mut self, opcode: &str, first: u32) -> Parsed<(Type, Kind)> {
         if opcode != "call" && opcode != "invoke" {
             self.expect_word("call")?;
@@ -1158,15 +1171,9 @@ impl<'t> Parser<'t> {
             Token::Global(name) => Callee::Function(name.as_ref().into()),
             Token::Local(name) => Callee::Pointer(self.local(&name)),
             Token::Word("asm") => {
+                let callee = self.assembly();
                 self.skip_line(first);
-                return Ok((
-                    ty,
-                    Kind::Call {
-                        callee: Callee::Other("assembly"),
-                        arguments: Vec::new(),
-                        aligns: Vec::new(),
-                    },
-                ));
+                return Ok((ty, Kind::Call { callee, arguments: Vec::new(), aligns: Vec::new() }));
             }
             _ => {
                 self.skip_line(first);

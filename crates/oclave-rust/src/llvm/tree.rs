@@ -228,7 +228,9 @@ pub(crate) enum Callee {
     Function(Rc<str>),
     /// What a value points to.
     Pointer(Local),
-    /// Assembly, and what is not known.
+    /// Assembly without instructions.
+    Nothing,
+    /// Other assembly, and what is not known.
     Other(&'static str),
 }
 

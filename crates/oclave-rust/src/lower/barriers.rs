@@ -490,9 +490,65 @@ impl Lower<'_, '_> {
         edges(&self.blocks)
     }
 
+    /// Puts all values into variables that other blocks use, phis included.
+    pub(super) fn keep_all_in_variables(&mut self) {
+        let (bool, byte) = (self.bool(), self.int(8));
+        let (zero, one) = (self.number(8, 0), self.number(8, 1));
+        // Block → what it stores at its end.
+        let mut stores: BTreeMap<u32, [Vec<Inst>; 2]> = BTreeMap::new();
+        for at in 0..self.blocks.len() {
+            let phis = self.blocks.get_mut(at).map(|block| std::mem::take(&mut block.phis));
+            let mut loads = Vec::new();
+            for phi in phis.into_iter().flatten() {
+                let Some((ty, id)) = phi.result else { continue };
+                let is_bool = ty == bool;
+                let stored = if is_bool { byte } else { ty };
+                let variable = self.variable(stored, None);
+                for pair in phi.operands.chunks_exact(2) {
+                    let &[mut value, from] = pair else { continue };
+                    let [numbers, stores] = stores.entry(from).or_default();
+                    if is_bool {
+                        let number = self.output.builder.value();
+                        let operands = vec![value, one.word(), zero.word()];
+                        numbers.push(Inst { op: Op::Select, result: Some((byte, number)), operands });
+                        value = number.word();
+                    }
+                    stores.push(effect(Op::Store, &[variable.word(), value]));
+                }
+                let loaded = if is_bool { self.output.builder.value() } else { id };
+                loads.push(Inst {
+                    op: Op::Load,
+                    result: Some((stored, loaded)),
+                    operands: vec![variable.word()],
+                });
+                if is_bool {
+                    let operands = vec![loaded.word(), zero.word()];
+                    loads.push(Inst { op: Op::INotEqual, result: Some((bool, id)), operands });
+                }
+            }
+            if let Some(block) = self.blocks.get_mut(at) {
+                block.code.splice(0..0, loads);
+            }
+        }
+        for block in &mut self.blocks {
+            block.code.extend(stores.remove(&block.label.word()).into_iter().flatten().flatten());
+        }
+        self.demote_where(|_, _| true);
+    }
+
     /// Puts values into variables that are used where a meeting may lie between.
-    fn demote(&mut self, starts: &[usize]) {
-        let (index, edges) = self.edges();
+    pub(super) fn demote(&mut self, starts: &[usize]) {
+        let (_, edges) = self.edges();
+        let mut without: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
+        self.demote_where(|own, places| {
+            let reached = without.entry(own).or_insert_with(|| reachable(&edges, starts, own));
+            places.iter().any(|place| reached.contains(place))
+        });
+    }
+
+    /// Puts some values into variables, by their block and those that use them.
+    fn demote_where(&mut self, mut is_demoted: impl FnMut(usize, &BTreeSet<usize>) -> bool) {
+        let (index, _) = self.edges();
         let mut defined: BTreeMap<u32, (usize, TypeId)> = BTreeMap::new();
         for (at, block) in self.blocks.iter().enumerate() {
             for (ty, id) in block.phis.iter().chain(&block.code).filter_map(|inst| inst.result) {
@@ -520,12 +576,10 @@ impl Lower<'_, '_> {
                 }
             }
         }
-        let mut without: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
         let mut demoted: Vec<(u32, usize, TypeId)> = Vec::new();
         for (id, places) in &used {
             let Some(&(own, ty)) = defined.get(id) else { continue };
-            let reached = without.entry(own).or_insert_with(|| reachable(&edges, starts, own));
-            if places.iter().any(|place| reached.contains(place)) {
+            if is_demoted(own, places) {
                 demoted.push((*id, own, ty));
             }
         }
@@ -606,7 +660,7 @@ impl Lower<'_, '_> {
     }
 
     /// Puts blocks behind those that dominate them.
-    fn sort_blocks(&mut self) {
+    pub(super) fn sort_blocks(&mut self) {
         let index: BTreeMap<u32, usize> =
             self.blocks.iter().enumerate().map(|(at, block)| (block.label.word(), at)).collect();
         let (mut order, mut seen) = (Vec::new(), BTreeSet::from([0]));
@@ -627,8 +681,13 @@ impl Lower<'_, '_> {
             }
         }
         let mut blocks: Vec<Option<Block>> = std::mem::take(&mut self.blocks).into_iter().map(Some).collect();
-        let sorted = order.iter().rev().filter_map(|at| blocks.get_mut(*at)?.take());
-        self.blocks = sorted.collect();
+        order.reverse();
+        self.blocks = order.iter().filter_map(|at| blocks.get_mut(*at)?.take()).collect();
+        let place = |old: usize| order.iter().position(|at| *at == old);
+        self.panic_exits = self.panic_exits.iter().filter_map(|at| place(*at)).collect();
+        for report in &mut self.reports {
+            report.block = place(report.block).unwrap_or(report.block);
+        }
     }
 }
 
@@ -689,11 +748,11 @@ fn entered_loop(loops: &[Loop], origins: &[usize], wait: usize) -> Option<Loop> 
     loops.iter().filter(|(_, body)| is_entered(body)).max_by_key(|(_, body)| body.len()).cloned()
 }
 
-fn load(ty: TypeId, result: ValueId, from: ValueId) -> Inst {
+pub(super) fn load(ty: TypeId, result: ValueId, from: ValueId) -> Inst {
     Inst { op: Op::Load, result: Some((ty, result)), operands: vec![from.word(), ALIGNED, 4] }
 }
 
-fn store(to: ValueId, value: ValueId) -> Inst {
+pub(super) fn store(to: ValueId, value: ValueId) -> Inst {
     effect(Op::Store, &[to.word(), value.word(), ALIGNED, 4])
 }
 

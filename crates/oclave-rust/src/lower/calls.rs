@@ -15,6 +15,8 @@ use crate::spaces::Storage;
 
 /// The order of a barrier.
 const SEQUENTIALLY_CONSISTENT: u64 = 0x10;
+/// Local and global memory, in the semantics of a barrier.
+const ALL_MEMORY: u64 = 0x300;
 /// Local and global memory.
 const BOTH: u64 = 0x300;
 /// The scope of a work-group.
@@ -233,10 +235,18 @@ impl Lower<'_, '_> {
             Some((_, Operand::Constant(Constant::Zero))) => Ok(0),
             _ => Err(Refusal::from("an argument of oclave-kernel's that is calculated")),
         };
+        if matches!(name, "barrier" | "group_vote")
+            || name.starts_with("group_combine_")
+            || name.starts_with("group_broadcast_")
+        {
+            self.check_waits()?;
+            self.mark_wait(instruction);
+        }
         match name {
             "barrier" => {
-                let (scope, memory) = (numbers(0)?, numbers(1)?);
-                self.barrier(scope, memory)
+                // LLVM makes one of two barriers at which branches end, and selects the memory.
+                let memory = numbers(1).unwrap_or(ALL_MEMORY);
+                self.barrier(numbers(0)?, memory)
             }
             "whole" => Ok(()),
             "group_vote" => self.vote(instruction, numbers(0)?, numbers(1)? != 0, arguments),
@@ -351,7 +361,6 @@ impl Lower<'_, '_> {
     }
 
     fn barrier(&mut self, scope: u64, memory: u64) -> Lowering<()> {
-        self.check_waits()?;
         let scope = self.number(32, scope);
         let semantics = self.number(32, SEQUENTIALLY_CONSISTENT | memory);
         self.effect(Op::ControlBarrier, &[scope.word(), scope.word(), semantics.word()]);
@@ -378,7 +387,6 @@ impl Lower<'_, '_> {
         arguments: &[Typed],
     ) -> Lowering<()> {
         let [.., (ty, value)] = arguments else { return Err("a vote about nothing".into()) };
-        self.check_waits()?;
         let value = self.scalar(ty, value)?;
         self.output.capability(Capability::Groups);
         let (bool, scope) = (self.bool(), self.number(32, scope));
@@ -395,7 +403,6 @@ impl Lower<'_, '_> {
         arguments: &[Typed],
     ) -> Lowering<()> {
         let [.., (ty, value)] = arguments else { return Err("a reduction of nothing".into()) };
-        self.check_waits()?;
         let operations = [
             Op::GroupIAdd,
             Op::GroupFAdd,
@@ -427,7 +434,6 @@ impl Lower<'_, '_> {
         arguments: &[Typed],
     ) -> Lowering<()> {
         let [_, _, ids @ .., (ty, value)] = arguments else { return Err("a broadcast of nothing".into()) };
-        self.check_waits()?;
         let value = self.scalar(ty, value)?;
         let mut parts = Vec::new();
         for (ty, id) in ids.iter().take(usize::try_from(dimensions).unwrap_or(1)) {

@@ -107,6 +107,8 @@ pub(super) struct Lower<'a, 'p> {
     note: Option<ValueId>,
     /// What is written at the begin of the first block.
     prologue: Vec<Inst>,
+    /// The places in the source that waits come from.
+    pub(super) origins: Vec<Vec<Place>>,
 }
 
 impl<'a, 'p> Lower<'a, 'p> {
@@ -138,6 +140,7 @@ impl<'a, 'p> Lower<'a, 'p> {
             addresses: BTreeMap::new(),
             note: None,
             prologue: Vec::new(),
+            origins: Vec::new(),
         }
     }
 
@@ -197,6 +200,7 @@ impl<'a, 'p> Lower<'a, 'p> {
                 self.join_nested_loops();
             }
             self.write_reports();
+            self.unite_copied_waits();
             let unchecked = self.unchecked();
             if self.waits() {
                 let mut blocks = std::mem::take(&mut self.blocks);
@@ -903,6 +907,7 @@ impl<'a, 'p> Lower<'a, 'p> {
             Kind::Call { callee: Callee::Pointer(pointer), arguments, .. } => {
                 self.call_through_pointer(instruction, at, *pointer, arguments)
             }
+            Kind::Call { callee: Callee::Nothing, .. } => Ok(()),
             Kind::Call { callee: Callee::Other(what), .. } => Err(Refusal::new(
                 format!("it calls {what}"),
                 "switch off what a crate has for the host's processor (`scalar-math` of glam, libm without `arch`)",

@@ -5,6 +5,7 @@ mod barriers;
 mod calls;
 mod code;
 mod conditions;
+mod copied;
 mod deferred;
 mod floats;
 mod foreign;
