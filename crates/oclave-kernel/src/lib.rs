@@ -57,6 +57,8 @@ extern crate std;
 
 mod data;
 mod description;
+#[cfg(any(oclave_device, test))]
+mod division;
 mod global;
 mod group;
 mod half;

@@ -107,3 +107,31 @@ pub fn widths(item: Item<1>, numbers: &[u64], mut out: Out<[u64; 26]>) {
         u64::from((x as u8 as char).is_ascii_alphabetic()) ^ u64::from(x > y) << 3 ^ x.isqrt() << 9,
     ];
 }
+
+/// What rustc has functions for in numbers of 128 bits: quotients, checks, saturation, counts of bits.
+#[kernel]
+pub fn of_128_bits(item: Item<1>, x: &[[u64; 2]], mut out: Out<[u64; 2]>) {
+    let number = |at: usize| u128::from(x[at][0]) << 64 | u128::from(x[at][1]);
+    let [i] = item.global_id();
+    let (a, b) = (number(i), number(i + 1));
+    let (c, d) = (a.cast_signed(), b.cast_signed());
+    let mut result = (a / (b | 1)) ^ (a % (b | 1));
+    result ^= (c / (d >> 70 | 1)).cast_unsigned() ^ (c.checked_rem(d).unwrap_or(7)).cast_unsigned();
+    for (value, overflows) in [a.overflowing_add(b), a.overflowing_sub(b), a.overflowing_mul(b >> (a % 128))]
+    {
+        result = result.rotate_left(9) ^ value ^ u128::from(overflows);
+    }
+    for (value, overflows) in [c.overflowing_add(d), c.overflowing_sub(d), c.overflowing_mul(d >> (a % 128))]
+    {
+        result = result.rotate_left(9) ^ value.cast_unsigned() ^ u128::from(overflows);
+    }
+    result ^= a.saturating_add(b) ^ a.saturating_sub(b) ^ c.saturating_add(d).cast_unsigned();
+    result ^= c.saturating_sub(d).cast_unsigned() ^ a.min(b) ^ c.max(d).cast_unsigned() ^ c.unsigned_abs();
+    result ^= u128::from(a.leading_zeros() + b.trailing_zeros() * 200 + (a & b).count_ones() * 50_000);
+    result ^= a.swap_bytes() ^ b.reverse_bits() ^ a.rotate_right((b % 300) as u32);
+    let order = c.cmp(&d) as i8 * 4 + a.cmp(&b) as i8;
+    result ^= u128::from(order.cast_unsigned());
+    // The product of two numbers in a field.
+    result ^= u128::from((u128::from(x[i][0]) * u128::from(x[i][1]) % 0xffff_ffff_0000_0001) as u64);
+    *out = [(result >> 64) as u64, result as u64];
+}

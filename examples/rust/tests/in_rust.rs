@@ -783,6 +783,26 @@ fn functions_of_work_groups_in_loops() {
 }
 
 #[test]
+fn numbers_of_128_bits() {
+    let (context, queue) = queue();
+    let random = numbers(3 * N + 3);
+    // Few bits, many bits, and bits that are all the same.
+    let part = |n: u64, kind: u64| match kind % 4 {
+        0 => n >> (kind % 64),
+        1 => u64::MAX << (kind % 64),
+        2 => 0,
+        _ => n,
+    };
+    let x: Vec<[u64; 2]> =
+        random.chunks(3).map(|n| [part(n[0], n[2] >> 40), part(n[1], n[2] >> 20)]).collect();
+    let (given, out) = (queue.upload(&x).unwrap(), context.alloc_device::<[u64; 2]>(N).unwrap());
+    queue.parallel_for(N, kernels::widths::of_128_bits(&given, &out)).unwrap();
+    let mut wanted = vec![[0; 2]; N];
+    host::widths::of_128_bits::run_on_host(HostRange::new([N]), &x, &mut wanted);
+    assert_eq!(queue.read(&out).unwrap(), wanted);
+}
+
+#[test]
 fn conditions_before_and_behind_waits() {
     let (context, queue) = queue();
     let x: Vec<u32> = numbers(2048).iter().map(|n| *n as u32).collect();

@@ -25,6 +25,7 @@ const KERNEL: &[(&str, &str)] = &[
     ("lib.rs", include_str!("sources/oclave_kernel/lib.rs")),
     ("data.rs", include_str!("sources/oclave_kernel/data.rs")),
     ("description.rs", include_str!("sources/oclave_kernel/description.rs")),
+    ("division.rs", include_str!("sources/oclave_kernel/division.rs")),
     ("global.rs", include_str!("sources/oclave_kernel/global.rs")),
     ("group.rs", include_str!("sources/oclave_kernel/group.rs")),
     ("half.rs", include_str!("sources/oclave_kernel/half.rs")),

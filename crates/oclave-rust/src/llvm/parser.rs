@@ -840,7 +840,15 @@ impl<'t> Parser<'t> {
             let left = self.operand(&ty)?;
             self.expect(',')?;
             let right = self.operand(&ty)?;
-            return Ok((ty, Kind::Binary(op, left, right)));
+            let kind = match division(op) {
+                Some(function) if ty == Type::Int(128) => Kind::Call {
+                    callee: Callee::Function(function.into()),
+                    arguments: vec![(ty.clone(), left), (ty.clone(), right)],
+                    aligns: vec![0, 0],
+                },
+                _ => Kind::Binary(op, left, right),
+            };
+            return Ok((ty, kind));
         }
         if let Some(op) = cast(opcode) {
             self.skip_flags()?;
@@ -1329,6 +1337,17 @@ fn float_bits(ty: &Type, text: &str) -> Option<u64> {
         Type::Double => double_bits(text),
         _ => None,
     }
+}
+
+/// The function of oclave-kernel that divides numbers of 128 bits, which devices cannot.
+fn division(op: Binary) -> Option<&'static str> {
+    Some(match op {
+        Binary::UDiv => "oclave_kernel_udiv",
+        Binary::URem => "oclave_kernel_urem",
+        Binary::SDiv => "oclave_kernel_sdiv",
+        Binary::SRem => "oclave_kernel_srem",
+        _ => return None,
+    })
 }
 
 /// The `float` of a double that has the same value. Payloads of NaNs keep their upper bits.

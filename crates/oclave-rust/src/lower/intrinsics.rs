@@ -57,6 +57,9 @@ impl Lower<'_, '_> {
                 self.set(instruction, values);
                 return Ok(());
             }
+            _ if arguments.first().is_some_and(|(ty, _)| *ty == Type::Int(128)) => {
+                return self.wide_intrinsic(instruction, stem, arguments);
+            }
             "fmuladd" => return self.multiply_add(instruction, arguments),
             "powi" => {
                 let values = self.pair(arguments)?;
@@ -224,7 +227,7 @@ impl Lower<'_, '_> {
         self.op(Op::ISub, ty, &[value, number])
     }
 
-    fn swap_bytes(&mut self, value: ValueId, width: u32) -> ValueId {
+    pub(super) fn swap_bytes(&mut self, value: ValueId, width: u32) -> ValueId {
         let ty = self.int(width);
         let bytes = width / 8;
         let mut joined = self.number(width, 0);
@@ -241,7 +244,7 @@ impl Lower<'_, '_> {
         joined
     }
 
-    fn reverse_bits(&mut self, value: ValueId, width: u32) -> Lowering<ValueId> {
+    pub(super) fn reverse_bits(&mut self, value: ValueId, width: u32) -> Lowering<ValueId> {
         let own = storage_width(width);
         let ty = self.int(width);
         let mut value = value;

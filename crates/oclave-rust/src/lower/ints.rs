@@ -4,18 +4,9 @@ use oclave_spirv::{Op, ValueId};
 
 use super::function::{Lower, Lowering, Refusal, mask};
 use super::types::{Leaf, Scalar, leaves, storage_width};
+use super::wide::{NARROWER, Wide};
 use crate::llvm::tree::{Binary, Cast, Instruction, IntPredicate, Operand, Type};
 use crate::spaces::Storage;
-
-/// A number of more than 64 bits: its lower 64 and the others.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Wide {
-    pub(super) low: ValueId,
-    pub(super) high: ValueId,
-}
-
-/// What is done about numbers of more than 64 bits.
-const NARROWER: &str = "use numbers of at most 64 bits there";
 
 impl Lower<'_, '_> {
     pub(super) fn binary(
@@ -361,7 +352,13 @@ impl Lower<'_, '_> {
         Ok(())
     }
 
-    fn cast_scalar(&mut self, cast: Cast, from: Scalar, to: Scalar, value: ValueId) -> Lowering<ValueId> {
+    pub(super) fn cast_scalar(
+        &mut self,
+        cast: Cast,
+        from: Scalar,
+        to: Scalar,
+        value: ValueId,
+    ) -> Lowering<ValueId> {
         let ty = self.leaf_type(to, Storage::Global);
         Ok(match (cast, from, to) {
             (Cast::Trunc, Scalar::Int(width), Scalar::Int(to)) => self.resize(value, width, to),
@@ -445,178 +442,6 @@ impl Lower<'_, '_> {
         let results = self.load_leaves(pointer, Storage::Function, &targets, storage, 1)?;
         self.set(instruction, results);
         Ok(())
-    }
-
-    // More than 64 bits.
-
-    fn wide_binary(&mut self, op: Binary, width: u32, left: Wide, right: Wide) -> Lowering<Wide> {
-        let ulong = self.int(64);
-        let high_width = width - 64;
-        let high_type = self.int(high_width);
-        let widened = |lower: &mut Self, value: ValueId| lower.resize(value, high_width, 64);
-        Ok(match op {
-            Binary::And | Binary::Or | Binary::Xor => {
-                let op = match op {
-                    Binary::And => Op::BitwiseAnd,
-                    Binary::Or => Op::BitwiseOr,
-                    _ => Op::BitwiseXor,
-                };
-                Wide {
-                    low: self.op(op, ulong, &[left.low, right.low]),
-                    high: self.op(op, high_type, &[left.high, right.high]),
-                }
-            }
-            Binary::Add => {
-                let low = self.op(Op::IAdd, ulong, &[left.low, right.low]);
-                let carries = self.compare_int(IntPredicate::Ult, 64, low, left.low);
-                let carry = self.of_bool(carries, high_width, 1);
-                let high = self.op(Op::IAdd, high_type, &[left.high, right.high]);
-                let high = self.op(Op::IAdd, high_type, &[high, carry]);
-                Wide { low, high: self.masked(high, high_width) }
-            }
-            Binary::Sub => {
-                let low = self.op(Op::ISub, ulong, &[left.low, right.low]);
-                let borrows = self.compare_int(IntPredicate::Ult, 64, left.low, right.low);
-                let borrow = self.of_bool(borrows, high_width, 1);
-                let high = self.op(Op::ISub, high_type, &[left.high, right.high]);
-                let high = self.op(Op::ISub, high_type, &[high, borrow]);
-                Wide { low, high: self.masked(high, high_width) }
-            }
-            Binary::Mul => {
-                let low = self.op(Op::IMul, ulong, &[left.low, right.low]);
-                let carried = self.std(super::library::U_MUL_HI, ulong, &[left.low, right.low]);
-                let (left_high, right_high) = (widened(self, left.high), widened(self, right.high));
-                let a = self.op(Op::IMul, ulong, &[left.low, right_high]);
-                let b = self.op(Op::IMul, ulong, &[left_high, right.low]);
-                let high = self.op(Op::IAdd, ulong, &[carried, a]);
-                let high = self.op(Op::IAdd, ulong, &[high, b]);
-                Wide { low, high: self.resize(high, 64, high_width) }
-            }
-            Binary::Shl | Binary::LShr | Binary::AShr => {
-                let high = match op {
-                    Binary::AShr => self.sign_extended(left.high, high_width, 64),
-                    _ => widened(self, left.high),
-                };
-                let shifted = self.wide_shift(op, Wide { low: left.low, high }, right.low);
-                Wide { low: shifted.low, high: self.resize(shifted.high, 64, high_width) }
-            }
-            _ => {
-                return Err(Refusal::new(format!("a division of numbers of {width} bits"), NARROWER));
-            }
-        })
-    }
-
-    /// A shift of 128 bits by less than 128.
-    fn wide_shift(&mut self, op: Binary, value: Wide, by: ValueId) -> Wide {
-        let (ulong, bool) = (self.int(64), self.bool());
-        let (all, zero, one) = (self.number(64, 64), self.number(64, 0), self.number(64, 1));
-        let mask63 = self.number(64, 63);
-        let is_far = self.op(Op::UGreaterThanEqual, bool, &[by, all]);
-        let near = self.op(Op::BitwiseAnd, ulong, &[by, mask63]);
-        // The bits that pass from one half to the other: shifted by 64 - near, in two steps that are never 64.
-        let rest = self.op(Op::ISub, ulong, &[mask63, near]);
-        if op == Binary::Shl {
-            let low = self.op(Op::ShiftLeftLogical, ulong, &[value.low, near]);
-            let half = self.op(Op::ShiftRightLogical, ulong, &[value.low, one]);
-            let passed = self.op(Op::ShiftRightLogical, ulong, &[half, rest]);
-            let high = self.op(Op::ShiftLeftLogical, ulong, &[value.high, near]);
-            let high = self.op(Op::BitwiseOr, ulong, &[high, passed]);
-            return Wide {
-                low: self.op(Op::Select, ulong, &[is_far, zero, low]),
-                high: self.op(Op::Select, ulong, &[is_far, low, high]),
-            };
-        }
-        let (shift, filler) = if op == Binary::AShr {
-            (Op::ShiftRightArithmetic, self.op(Op::ShiftRightArithmetic, ulong, &[value.high, mask63]))
-        } else {
-            (Op::ShiftRightLogical, zero)
-        };
-        let high = self.op(shift, ulong, &[value.high, near]);
-        let double = self.op(Op::ShiftLeftLogical, ulong, &[value.high, one]);
-        let passed = self.op(Op::ShiftLeftLogical, ulong, &[double, rest]);
-        let low = self.op(Op::ShiftRightLogical, ulong, &[value.low, near]);
-        let low = self.op(Op::BitwiseOr, ulong, &[low, passed]);
-        Wide {
-            low: self.op(Op::Select, ulong, &[is_far, high, low]),
-            high: self.op(Op::Select, ulong, &[is_far, filler, high]),
-        }
-    }
-
-    fn wide_compare(&mut self, predicate: IntPredicate, width: u32, left: Wide, right: Wide) -> ValueId {
-        let bool = self.bool();
-        let high_width = width - 64;
-        let same = self.compare_int(IntPredicate::Eq, high_width, left.high, right.high);
-        match predicate {
-            IntPredicate::Eq | IntPredicate::Ne => {
-                let low = self.compare_int(IntPredicate::Eq, 64, left.low, right.low);
-                let equal = self.op(Op::LogicalAnd, bool, &[same, low]);
-                if predicate == IntPredicate::Eq { equal } else { self.op(Op::LogicalNot, bool, &[equal]) }
-            }
-            _ => {
-                let unsigned = match predicate {
-                    IntPredicate::Sgt => IntPredicate::Ugt,
-                    IntPredicate::Sge => IntPredicate::Uge,
-                    IntPredicate::Slt => IntPredicate::Ult,
-                    IntPredicate::Sle => IntPredicate::Ule,
-                    other => other,
-                };
-                let low = self.compare_int(unsigned, 64, left.low, right.low);
-                let high = self.compare_int(predicate, high_width, left.high, right.high);
-                self.op(Op::Select, bool, &[same, low, high])
-            }
-        }
-    }
-
-    fn wide_cast(&mut self, cast: Cast, from: u32, to: u32, values: &[ValueId]) -> Lowering<Vec<ValueId>> {
-        let first = values.first().copied().ok_or_else(|| Refusal::from("a number without a value"))?;
-        if from > 128 || to > 128 {
-            return self.widest_cast(cast, from, to, values);
-        }
-        Ok(match (cast, values) {
-            (Cast::Trunc, &[low, _]) if to == 1 => {
-                vec![self.cast_scalar(Cast::Trunc, Scalar::Int(64), Scalar::Bool, low)?]
-            }
-            (Cast::Trunc, &[low, _]) if to <= 64 => vec![self.resize(low, 64, to)],
-            (Cast::Trunc, &[low, high]) => vec![low, self.resize(high, from - 64, to - 64)],
-            (Cast::ZExt, &[low, high]) => vec![low, self.resize(high, from - 64, to - 64)],
-            (Cast::SExt, &[low, high]) => {
-                let high = self.sign_extended(high, from - 64, to - 64);
-                vec![low, self.masked(high, to - 64)]
-            }
-            (Cast::ZExt, _) if from == 1 => vec![self.of_bool(first, 64, 1), self.number(to - 64, 0)],
-            (Cast::ZExt, _) => vec![self.resize(first, from, 64), self.number(to - 64, 0)],
-            (Cast::SExt, _) => {
-                let low = match from {
-                    1 => self.of_bool(first, 64, u64::MAX),
-                    _ => self.sign_extended(first, from, 64),
-                };
-                let ulong = self.int(64);
-                let by = self.number(64, 63);
-                let sign = self.op(Op::ShiftRightArithmetic, ulong, &[low, by]);
-                vec![low, self.resize(sign, 64, to - 64)]
-            }
-            _ => return Err(format!("a conversion between i{from} and i{to}").into()),
-        })
-    }
-
-    /// Conversions of numbers of more than 128 bits, which are memory that is moved: to their lower parts, and from these.
-    fn widest_cast(&mut self, cast: Cast, from: u32, to: u32, values: &[ValueId]) -> Lowering<Vec<ValueId>> {
-        let parts = leaves(&Type::Int(to))?;
-        let has = |index: usize| values.get(index).copied();
-        let mut results = Vec::new();
-        for (index, part) in parts.iter().enumerate() {
-            let own = from.saturating_sub(index as u32 * 64).min(64);
-            results.push(match (cast, part.scalar, has(index)) {
-                (Cast::Trunc, Scalar::Bool, Some(value)) => {
-                    self.cast_scalar(Cast::Trunc, Scalar::Int(own), Scalar::Bool, value)?
-                }
-                (Cast::ZExt, Scalar::Int(_), Some(value)) if from == 1 => self.of_bool(value, 64, 1),
-                (Cast::Trunc | Cast::ZExt, Scalar::Int(width), Some(value)) => self.resize(value, own, width),
-                (Cast::ZExt, Scalar::Int(width), None) => self.number(width, 0),
-                _ => return Err(Refusal::new(format!("a conversion between i{from} and i{to}"), NARROWER)),
-            });
-        }
-        Ok(results)
     }
 }
 

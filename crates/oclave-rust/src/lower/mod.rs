@@ -25,6 +25,7 @@ mod ranges;
 mod types;
 mod unrolled;
 mod versions;
+mod wide;
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
