@@ -23,6 +23,7 @@ pub(crate) fn parse(name: &str, text: &str) -> Result<Module> {
     let mut parser = Parser::new(name, text);
     parser.types = named_types(name, text);
     parser.module()?;
+    parser.add_aliases();
     Ok(parser.module)
 }
 
@@ -55,6 +56,8 @@ struct Parser<'t> {
     line: u32,
     previous: u32,
     types: BTreeMap<String, Type>,
+    /// Other names, and what they are names of.
+    aliases: Vec<[Rc<str>; 2]>,
     module: Module,
     depth: u32,
     // Of the function that is being read.
@@ -79,6 +82,7 @@ impl<'t> Parser<'t> {
             line,
             previous: 0,
             types: BTreeMap::new(),
+            aliases: Vec::new(),
             module: Module::default(),
             depth: 0,
             locals: BTreeMap::new(),
@@ -235,8 +239,11 @@ impl<'t> Parser<'t> {
             match self.token {
                 Token::Word("constant") => break true,
                 Token::Word("global") => break false,
-                // Another name of a function or a variable.
-                Token::Word("alias" | "ifunc") | Token::End => {
+                Token::Word("alias") => {
+                    self.alias(name, line);
+                    return Ok(());
+                }
+                Token::Word("ifunc") | Token::End => {
                     self.skip_line(line);
                     return Ok(());
                 }
@@ -267,6 +274,29 @@ impl<'t> Parser<'t> {
         let global = Global { name: name.clone(), ty, value, is_constant, is_internal, align };
         self.module.globals.insert(name, Rc::new(global));
         Ok(())
+    }
+
+    /// Another name of a function or a variable, which is what the line ends with.
+    fn alias(&mut self, name: Rc<str>, line: u32) {
+        let mut of = None;
+        while self.line == line && self.token != Token::End {
+            if let Token::Global(target) = self.advance() {
+                of = Some(target.as_ref().into());
+            }
+        }
+        self.aliases.extend(of.map(|of| [name, of]));
+    }
+
+    fn add_aliases(&mut self) {
+        for [name, of] in std::mem::take(&mut self.aliases) {
+            if let Some(function) = self.module.functions.get(&of) {
+                let function = Function { name: name.clone(), is_internal: false, ..(**function).clone() };
+                self.module.functions.insert(name, Rc::new(function));
+            } else if let Some(global) = self.module.globals.get(&of) {
+                let global = Global { name: name.clone(), is_internal: false, ..(**global).clone() };
+                self.module.globals.insert(name, Rc::new(global));
+            }
+        }
     }
 
     /// `!12 = distinct !DILocation(line: 3, …)`.
@@ -1152,17 +1182,28 @@ impl<'t> Parser<'t> {
         Ok(path)
     }
 
-    /// What assembly is, behind its keyword. `keep_whole` of oclave-kernel has some without instructions and operands.
-    fn assembly(&mut self) -> Callee {
-        while matches!(self.token, Token::Word(_)) {
-            self.advance();
-        }
-        let is_empty = self.token == Token::Text(Vec::new());
+    /// Assembly, behind its keyword: what oclave-kernel has to keep barriers whole, and libm's square roots. All else is refused.
+    fn assembly(&mut self, ty: Type, first: u32) -> Parsed<(Type, Kind)> {
+        let mut texts = Vec::new();
         while !matches!(self.token, Token::Symbol('(') | Token::End) {
-            self.advance();
+            if let Token::Text(text) = self.advance() {
+                texts.push(text);
+            }
         }
         self.advance();
-        if is_empty && self.is(')') { Callee::Nothing } else { Callee::Other("assembly") }
+        // The other text says where operands are.
+        let template = texts.first().map(Vec::as_slice).unwrap_or_default();
+        let is_root =
+            ["sqrtss ", "sqrtsd ", "fsqrt "].iter().any(|name| template.starts_with(name.as_bytes()));
+        let (mut callee, mut arguments) = (Callee::Other("assembly"), Vec::new());
+        if template.is_empty() && self.is(')') {
+            callee = Callee::Nothing;
+        } else if is_root && matches!(ty, Type::Float | Type::Double) {
+            callee = Callee::Function("llvm.sqrt".into());
+            arguments.push(self.typed()?);
+        }
+        self.skip_line(first);
+        Ok((ty, Kind::Call { callee, arguments, aligns: Vec::new() }))
     }
 
     fn call(&mut self, opcode: &str, first: u32) -> Parsed<(Type, Kind)> {
@@ -1179,9 +1220,7 @@ impl<'t> Parser<'t> {
             Token::Global(name) => Callee::Function(name.as_ref().into()),
             Token::Local(name) => Callee::Pointer(self.local(&name)),
             Token::Word("asm") => {
-                let callee = self.assembly();
-                self.skip_line(first);
-                return Ok((ty, Kind::Call { callee, arguments: Vec::new(), aligns: Vec::new() }));
+                return self.assembly(ty, first);
             }
             _ => {
                 self.skip_line(first);
