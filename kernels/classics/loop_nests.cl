@@ -34,3 +34,14 @@ kernel void after_barrier(global float *out, const int inner, const int outer) {
     }
     barrier(CLK_LOCAL_MEM_FENCE);
 }
+
+// Loops one after the other, with hints for the compiler.
+kernel void hinted(global uint *out) {
+    uint a[8];
+    const uint id = get_global_id(0);
+#pragma unroll
+    for (int k = 0; k < 8; k++) a[k] = id * 7 + k * k;
+    __attribute__((opencl_unroll_hint(4))) for (int k = 0; k < 7; k++) a[k + 1] += a[k] * 3;
+    __attribute__((opencl_unroll_hint(1))) for (int k = 7; k > 0; k--) a[k - 1] ^= a[k] << 1;
+    out[id] = a[0] + a[7];
+}

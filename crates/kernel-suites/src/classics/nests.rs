@@ -19,7 +19,21 @@ pub(super) fn cases() -> Vec<Case> {
     cases.extend(
         BOXES.map(|[x, y, z]| case(format!("coils_3d in groups of {x}x{y}x{z}"), of_boxes([x, y, z]))),
     );
+    cases.extend(in_groups("hinted", &SIZES, with_hints));
     cases
+}
+
+fn with_hints(size: usize) -> Parts {
+    let n = groups_of(size) * size;
+    let of = |id: u32| {
+        let mut a: [u32; 8] = std::array::from_fn(|k| id * 7 + (k * k) as u32);
+        (0..7).for_each(|k| a[k + 1] += a[k] * 3);
+        (1..8).rev().for_each(|k| a[k - 1] ^= a[k] << 1);
+        a[0].wrapping_add(a[7])
+    };
+    let expected: Vec<u32> = (0..n as u32).map(of).collect();
+    let launches = vec![launch("hinted", Space::d1(n, size), [mem(0)])];
+    (vec![Memory::unset::<u32>(n)], launches, equal(0, expected))
 }
 
 /// Each plane of the output is `plane`.

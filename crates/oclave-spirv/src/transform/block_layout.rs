@@ -5,7 +5,9 @@
 //! writes a variable where the code fills memory, in any block. In loops of one block, it writes
 //! `OpLoopMerge` before the loop's condition, twice if the loop is to be unrolled. Before unrolled loops, it
 //! writes one with the same label for both operands. In a loop that begins with a switch, it writes one before the switch,
-//! where SPIR-V has none. llvm-spirv 22 writes some after the branch. Some drivers refuse such modules.
+//! where SPIR-V has none. Two loops that end in the same block both get one. llvm-spirv 22 writes some after the branch. Some drivers refuse such modules.
+
+use std::collections::BTreeSet;
 
 use crate::Result;
 use crate::{Definitions, Editor, Instruction, Module, Op, is_terminator};
@@ -50,7 +52,7 @@ struct Late<'m> {
     /// Branches, and the merge instructions that are not before them but should be.
     merges: Vec<(Instruction<'m>, Instruction<'m>)>,
     /// Merge instructions to drop. Another one follows in the block, or it merges nothing. Or it is of a loop and
-    /// its block does not end with a branch, or it is outside of blocks.
+    /// its block does not end with a branch, or it is outside of blocks, or it has the merge block of one before it.
     needless: Vec<Instruction<'m>>,
 }
 
@@ -61,6 +63,7 @@ impl<'m> Late<'m> {
         // The merge instruction of the block, and whether other instructions follow it.
         let mut merge: Option<(Instruction<'m>, bool)> = None;
         let mut is_in_block = false;
+        let mut merge_blocks = BTreeSet::new();
         for instruction in module.instructions() {
             match instruction.op() {
                 Some(Op::Function | Op::FunctionEnd) => (first, is_behind) = (None, false),
@@ -86,6 +89,9 @@ impl<'m> Late<'m> {
                     let is_branch = matches!(op, Op::Branch | Op::BranchConditional);
                     match merge.take() {
                         Some((merge, _)) if merge.is(Op::LoopMerge) && !is_branch => {
+                            late.needless.push(merge);
+                        }
+                        Some((merge, _)) if !merge_blocks.insert(merge.operand(0)) => {
                             late.needless.push(merge);
                         }
                         Some((merge, true)) => late.merges.push((instruction, merge)),
