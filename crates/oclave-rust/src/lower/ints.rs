@@ -206,37 +206,40 @@ impl Lower<'_, '_> {
     }
 
     /// An address as a number, which is 0 for null. Mesa counts private and local memory from 0, and its null
-    /// pointer there has all bits set.
+    /// pointer there has all bits set. LLVM knows the alignment of addresses, which stays.
     pub(super) fn number_of_address(&mut self, pointer: ValueId, storage: Storage) -> ValueId {
         let ty = self.int(64);
         let number = self.op(Op::ConvertPtrToU, ty, &[pointer]);
-        match self.null_number(storage) {
-            Some(null) => self.op(Op::ISub, ty, &[number, null]),
-            None => number,
-        }
+        let Some((null, above)) = self.null_number(storage) else { return number };
+        let (bool, zero) = (self.bool(), self.number(64, 0));
+        let is_null = self.op(Op::IEqual, bool, &[number, null]);
+        let number = self.op(Op::IAdd, ty, &[number, above]);
+        self.op(Op::Select, ty, &[is_null, zero, number])
     }
 
     /// The address that a number of [`number_of_address`](Self::number_of_address) is of.
     pub(super) fn address_of_number(&mut self, number: ValueId, storage: Storage) -> ValueId {
-        let number = match self.null_number(storage) {
-            Some(null) => {
-                let ty = self.int(64);
-                self.op(Op::IAdd, ty, &[number, null])
-            }
-            None => number,
-        };
+        let mut address = number;
+        if let Some((null, above)) = self.null_number(storage) {
+            let (ty, bool, zero) = (self.int(64), self.bool(), self.number(64, 0));
+            let is_null = self.op(Op::IEqual, bool, &[number, zero]);
+            let rest = self.op(Op::ISub, ty, &[number, above]);
+            address = self.op(Op::Select, ty, &[is_null, null, rest]);
+        }
         let ty = self.output.byte_pointer(storage);
-        self.op(Op::ConvertUToPtr, ty, &[number])
+        self.op(Op::ConvertUToPtr, ty, &[address])
     }
 
-    /// The device's own number of a null pointer, where it may be other than 0.
-    fn null_number(&mut self, storage: Storage) -> Option<ValueId> {
+    /// The device's own number of a null pointer, where it may be other than 0, and what is added to other addresses then: 0 if it is
+    /// 0, and more than any alignment if all its bits are set.
+    fn null_number(&mut self, storage: Storage) -> Option<(ValueId, ValueId)> {
         if !matches!(storage, Storage::Function | Storage::Local) {
             return None;
         }
         let (ty, pointer) = (self.int(64), self.output.byte_pointer(storage));
-        let null = self.output.builder.null(pointer);
-        Some(self.op(Op::ConvertPtrToU, ty, &[null]))
+        let (null, bit) = (self.output.builder.null(pointer), self.number(64, 1 << 30));
+        let null = self.op(Op::ConvertPtrToU, ty, &[null]);
+        Some((null, self.op(Op::BitwiseAnd, ty, &[null, bit])))
     }
 
     pub(super) fn compare_int(

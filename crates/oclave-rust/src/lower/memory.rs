@@ -145,6 +145,12 @@ impl Lower<'_, '_> {
                     }
                     self.masked(joined, width)
                 }
+                Scalar::Pointer if is_number_in_memory(storage, behind) => {
+                    let ty = self.int(64);
+                    let typed = self.cast_pointer(at, storage, ty);
+                    let number = self.op_words(Op::Load, ty, vec![typed.word(), flags, align as u32]);
+                    self.address_of_number(number, behind)
+                }
                 scalar => {
                     let ty = self.leaf_type(scalar, behind);
                     let typed = self.cast_pointer(at, storage, ty);
@@ -190,6 +196,11 @@ impl Lower<'_, '_> {
                         let align = common_align(align, offset) as u32;
                         self.effect(Op::Store, &[typed.word(), piece.word(), flags, align]);
                     }
+                }
+                Scalar::Pointer if is_number_in_memory(storage, behind) => {
+                    let (number, ty) = (self.number_of_address(*value, behind), self.int(64));
+                    let typed = self.cast_pointer(at, storage, ty);
+                    self.effect(Op::Store, &[typed.word(), number.word(), flags, align as u32]);
                 }
                 scalar => {
                     let ty = self.leaf_type(scalar, behind);
@@ -599,4 +610,10 @@ fn memory_pieces(width: u32) -> Vec<(u64, u32)> {
 fn common_align(align: u64, offset: u64) -> u64 {
     let of_offset = if offset == 0 { u64::MAX } else { 1 << offset.trailing_zeros() };
     align.min(of_offset).max(1)
+}
+
+/// Whether memory has a pointer as the number of its address, which is 0 for null on every device. rustc writes a pointer and reads
+/// a number, or the other way round, where null says that there is no value.
+fn is_number_in_memory(memory: Storage, behind: Storage) -> bool {
+    memory == Storage::Function && matches!(behind, Storage::Function | Storage::Local)
 }
