@@ -16,6 +16,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "kernels/vectors.rs",
         "kernels/pictures.rs",
         "kernels/bounds.rs",
+        "kernels/slices.rs",
     ])?;
     Ok(())
 }

@@ -274,4 +274,5 @@ pub const FAULTS: &[Row] = &[
     mesa::narrow_counters::Q82,
     intel::uniform_groups::Q83,
     runtime::Q84,
+    mesa::pointer_counters::Q86,
 ];

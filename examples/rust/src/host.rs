@@ -14,6 +14,8 @@ pub mod mix;
 pub mod objects;
 #[path = "../kernels/pictures.rs"]
 pub mod pictures;
+#[path = "../kernels/slices.rs"]
+pub mod slices;
 #[path = "../kernels/step.rs"]
 pub mod step;
 #[path = "../kernels/vectors.rs"]

@@ -803,6 +803,22 @@ fn numbers_of_128_bits() {
 }
 
 #[test]
+fn parts_of_private_arrays() {
+    let (context, queue) = queue();
+    let x: Vec<u32> = numbers(N + 16).iter().map(|n| *n as u32).collect();
+    let (given, out) = (queue.upload(&x).unwrap(), context.alloc_device::<u32>(N).unwrap());
+    macro_rules! compare {
+        ($($kernel:ident)*) => {$(
+            queue.parallel_for(N, kernels::slices::$kernel(&given, &out)).unwrap();
+            let mut wanted = vec![0; N];
+            host::slices::$kernel::run_on_host(HostRange::new([N]), &x, &mut wanted);
+            assert_eq!(queue.read(&out).unwrap(), wanted, "{}", stringify!($kernel));
+        )*};
+    }
+    compare!(characters butterflies pairs);
+}
+
+#[test]
 fn conditions_before_and_behind_waits() {
     let (context, queue) = queue();
     let x: Vec<u32> = numbers(2048).iter().map(|n| *n as u32).collect();

@@ -35,8 +35,8 @@ use intel::{
 };
 use mesa::{
     constant_addresses, deep_conditions, function_names, guarded_loads, integer_pointers, narrow_counters,
-    packed_arguments, phi_pairs, private_addresses, sub_group_sizes, unaligned, uniform_counters,
-    vector_components,
+    packed_arguments, phi_pairs, pointer_counters, private_addresses, sub_group_sizes, unaligned,
+    uniform_counters, vector_components,
 };
 use pocl::barriers;
 pub use pocl::barriers::{LegalBarriers, kernels_with_tangled_barriers};
@@ -122,6 +122,7 @@ const LATE: &[Pass] = &[
     divergent_phis::PASS,
     fixed_addresses::PASS,
     called_functions::PASS,
+    pointer_counters::PASS,
     narrow_counters::PASS,
     uniform_counters::PASS,
     guarded_loads::PASS,

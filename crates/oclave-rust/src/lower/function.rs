@@ -7,6 +7,7 @@ use oclave_spirv::{Code, Op, TypeId, ValueId};
 
 use super::code::{Block, Inst, assemble, leave_out_unused};
 use super::messages::{DivergingCall, Source};
+use super::mixed::mixed_places;
 use super::overwritten::leave_out_overwritten;
 use super::types::{Leaf, Scalar, class, leaves, range, storage_width};
 use super::{Argument, Output, panics};
@@ -109,6 +110,8 @@ pub(super) struct Lower<'a, 'p> {
     prologue: Vec<Inst>,
     /// The places in the source that waits come from.
     pub(super) origins: Vec<Vec<Place>>,
+    /// The addresses of private memory that has numbers in the place of pointers.
+    pub(super) mixed: BTreeSet<Local>,
 }
 
 impl<'a, 'p> Lower<'a, 'p> {
@@ -141,6 +144,7 @@ impl<'a, 'p> Lower<'a, 'p> {
             note: None,
             prologue: Vec::new(),
             origins: Vec::new(),
+            mixed: mixed_places(function),
         }
     }
 
@@ -1378,7 +1382,7 @@ fn order(function: &Function) -> Vec<BlockIndex> {
 }
 
 /// The constants of operands; `None` if one is no constant.
-fn constants(operands: &[Typed]) -> Option<Vec<(&Type, &Constant)>> {
+pub(super) fn constants(operands: &[Typed]) -> Option<Vec<(&Type, &Constant)>> {
     let mut constants = Vec::new();
     for (ty, operand) in operands {
         let Operand::Constant(constant) = operand else { return None };

@@ -230,8 +230,8 @@ impl Lower<'_, '_> {
         self.op(Op::ConvertUToPtr, ty, &[address])
     }
 
-    /// The device's own number of a null pointer, where it may be other than 0, and what is added to other addresses then: 0 if it is
-    /// 0, and more than any alignment if all its bits are set.
+    /// The device's own number of a null pointer, where it may be other than 0, and what is added to other addresses then. That is 0 if
+    /// null is 0. It is more than any alignment if all bits of null are set.
     fn null_number(&mut self, storage: Storage) -> Option<(ValueId, ValueId)> {
         if !matches!(storage, Storage::Function | Storage::Local) {
             return None;

@@ -64,6 +64,7 @@ impl Lower<'_, '_> {
         atomic: Option<Ordering>,
     ) -> Lowering<()> {
         let behind = self.behind(pointer);
+        let is_mixed = instruction.ty == Type::Pointer && self.is_mixed(pointer);
         let (pointer, storage) = self.pointer(pointer)?;
         let parts = leaves(&instruction.ty)?;
         if let Some(ordering) = atomic {
@@ -75,7 +76,12 @@ impl Lower<'_, '_> {
             self.set(instruction, vec![value]);
             return Ok(());
         }
-        let values = self.load_leaves(pointer, storage, &parts, behind, align)?;
+        let values = if is_mixed {
+            let number = self.load_leaves(pointer, storage, &leaves(&Type::Int(64))?, behind, align)?;
+            number.iter().map(|number| self.address_of_number(*number, behind)).collect()
+        } else {
+            self.load_leaves(pointer, storage, &parts, behind, align)?
+        };
         self.set(instruction, values);
         Ok(())
     }
@@ -88,6 +94,7 @@ impl Lower<'_, '_> {
         atomic: Option<Ordering>,
     ) -> Lowering<()> {
         let behind = self.behind(pointer);
+        let is_mixed = value.0 == Type::Pointer && self.is_mixed(pointer);
         let values = self.operand(&value.0, &value.1, behind)?;
         let (pointer, storage) = self.pointer(pointer)?;
         let parts = leaves(&value.0)?;
@@ -101,7 +108,17 @@ impl Lower<'_, '_> {
             self.effect(Op::AtomicStore, &operands);
             return Ok(());
         }
+        if is_mixed {
+            let numbers: Vec<ValueId> =
+                values.iter().map(|value| self.number_of_address(*value, behind)).collect();
+            return self.store_leaves(pointer, storage, &leaves(&Type::Int(64))?, &numbers, behind, align);
+        }
         self.store_leaves(pointer, storage, &parts, &values, behind, align)
+    }
+
+    /// Whether memory has numbers of addresses in the place of pointers.
+    fn is_mixed(&self, pointer: &Operand) -> bool {
+        matches!(pointer, Operand::Local(pointer) if self.mixed.contains(pointer))
     }
 
     // A volatile access of Rust is one access of the device. Its compiler is not told more: `Global` and `Local` of
@@ -144,12 +161,6 @@ impl Lower<'_, '_> {
                         joined = self.op(Op::BitwiseOr, ty, &[joined, piece]);
                     }
                     self.masked(joined, width)
-                }
-                Scalar::Pointer if is_number_in_memory(storage, behind) => {
-                    let ty = self.int(64);
-                    let typed = self.cast_pointer(at, storage, ty);
-                    let number = self.op_words(Op::Load, ty, vec![typed.word(), flags, align as u32]);
-                    self.address_of_number(number, behind)
                 }
                 scalar => {
                     let ty = self.leaf_type(scalar, behind);
@@ -196,11 +207,6 @@ impl Lower<'_, '_> {
                         let align = common_align(align, offset) as u32;
                         self.effect(Op::Store, &[typed.word(), piece.word(), flags, align]);
                     }
-                }
-                Scalar::Pointer if is_number_in_memory(storage, behind) => {
-                    let (number, ty) = (self.number_of_address(*value, behind), self.int(64));
-                    let typed = self.cast_pointer(at, storage, ty);
-                    self.effect(Op::Store, &[typed.word(), number.word(), flags, align as u32]);
                 }
                 scalar => {
                     let ty = self.leaf_type(scalar, behind);
@@ -610,10 +616,4 @@ fn memory_pieces(width: u32) -> Vec<(u64, u32)> {
 fn common_align(align: u64, offset: u64) -> u64 {
     let of_offset = if offset == 0 { u64::MAX } else { 1 << offset.trailing_zeros() };
     align.min(of_offset).max(1)
-}
-
-/// Whether memory has a pointer as the number of its address, which is 0 for null on every device. rustc writes a pointer and reads
-/// a number, or the other way round, where null says that there is no value.
-fn is_number_in_memory(memory: Storage, behind: Storage) -> bool {
-    memory == Storage::Function && matches!(behind, Storage::Function | Storage::Local)
 }

@@ -17,6 +17,7 @@ mod ints;
 mod library;
 mod memory;
 mod messages;
+mod mixed;
 mod nested;
 mod overwritten;
 pub(crate) mod panics;

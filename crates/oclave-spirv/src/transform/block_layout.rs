@@ -52,7 +52,7 @@ struct Late<'m> {
     /// Branches, and the merge instructions that are not before them but should be.
     merges: Vec<(Instruction<'m>, Instruction<'m>)>,
     /// Merge instructions to drop. Another one follows in the block, or it merges nothing. Or it is of a loop and
-    /// its block does not end with a branch, or it is outside of blocks, or it has the merge block of one before it.
+    /// its block does not end with a branch, or it is outside of blocks. Or it has the merge block of one before it.
     needless: Vec<Instruction<'m>>,
 }
 

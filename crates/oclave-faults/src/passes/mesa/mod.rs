@@ -9,6 +9,7 @@ pub(crate) mod narrow_counters;
 mod nesting;
 pub(crate) mod packed_arguments;
 pub(crate) mod phi_pairs;
+pub(crate) mod pointer_counters;
 pub(crate) mod private_addresses;
 pub(crate) mod sub_group_sizes;
 pub(crate) mod unaligned;
