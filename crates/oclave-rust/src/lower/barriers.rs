@@ -714,14 +714,20 @@ pub(super) fn reachable_from(edges: &[Vec<usize>], start: usize) -> BTreeSet<usi
     seen
 }
 
-/// Loops: the first block of each, and all.
-pub(super) fn loops(edges: &[Vec<usize>]) -> Vec<Loop> {
+/// The blocks that lead to each.
+pub(super) fn reversed(edges: &[Vec<usize>]) -> Vec<Vec<usize>> {
     let mut before: Vec<Vec<usize>> = vec![Vec::new(); edges.len()];
     for (from, to) in edges.iter().enumerate() {
         for to in to {
             before.get_mut(*to).into_iter().for_each(|before| before.push(from));
         }
     }
+    before
+}
+
+/// Loops: the first block of each, and all.
+pub(super) fn loops(edges: &[Vec<usize>]) -> Vec<Loop> {
+    let before = reversed(edges);
     let mut found = Vec::new();
     for (header, from) in before.iter().enumerate().filter(|(_, from)| from.len() > 1) {
         let without = reachable(edges, &[], header);

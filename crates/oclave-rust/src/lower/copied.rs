@@ -14,9 +14,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use oclave_spirv::analysis::control_flow::Tree;
 use oclave_spirv::{Op, TypeId, ValueId, is_group_function};
 
-use super::barriers::{load, reachable_from, store};
+use super::barriers::{load, reachable_from, reversed, store};
 use super::calls::SUB_GROUP;
-use super::code::{Block, Inst, effect, redirect, rename};
+use super::code::{Block, Inst, effect, redirect, rename, targets};
 use super::function::Lower;
 use crate::llvm::tree::Instruction;
 
@@ -255,7 +255,7 @@ impl Lower<'_, '_> {
             let goal_number = goals.iter().position(|goal| *goal == phases.goal(*to)).unwrap_or(0);
             let end_number = ends.iter().position(|end| *end == target).unwrap_or(0);
             let [goal_number, end_number] = [goal_number, end_number].map(|n| self.number(32, n as u64));
-            for block in copies.iter_mut().filter(|block| super::code::targets(block).contains(&target)) {
+            for block in copies.iter_mut().filter(|block| targets(block).contains(&target)) {
                 let mut on_edge = Block::new(self.output.builder.value());
                 on_edge.code.extend([store(goal, goal_number), store(end, end_number)]);
                 on_edge.end = Some(effect(Op::Branch, &[decision.word()]));
@@ -269,9 +269,9 @@ impl Lower<'_, '_> {
             *block = first;
         }
         let at_end = self.output.builder.value();
-        let targets: Vec<u32> =
+        let labels: Vec<u32> =
             goals.iter().map(|goal| goal.map_or(at_end.word(), |wait| label(self, wait))).collect();
-        let deciding = self.go_by_number(Block::new(decision), goal, &targets);
+        let deciding = self.go_by_number(Block::new(decision), goal, &labels);
         self.blocks.extend(copies.into_iter().chain(on_edges).chain([deciding]));
         if !ends.is_empty() {
             let ending = self.go_by_number(Block::new(at_end), end, &ends);
@@ -350,11 +350,6 @@ fn needs_all(inst: &Inst) -> bool {
 
 /// The blocks that lead to some, and these.
 fn leading_to(edges: &[Vec<usize>], goals: impl Iterator<Item = usize>) -> BTreeSet<usize> {
-    let mut before: Vec<Vec<usize>> = vec![Vec::new(); edges.len()];
-    for (from, to) in edges.iter().enumerate() {
-        for to in to {
-            before.get_mut(*to).into_iter().for_each(|before| before.push(from));
-        }
-    }
+    let before = reversed(edges);
     goals.flat_map(|goal| reachable_from(&before, goal)).collect()
 }

@@ -13,7 +13,7 @@ use crate::memory::constant_offset;
 pub(super) fn mixed_places(function: &Function) -> BTreeSet<Local> {
     let mut places = Places::default();
     let instructions = || function.blocks.iter().flat_map(|block| &block.instructions);
-    // Phis may use what is calculated behind them.
+    // A phi may take a value that a later block defines.
     for _ in 0..2 {
         instructions().for_each(|instruction| places.find(instruction));
     }

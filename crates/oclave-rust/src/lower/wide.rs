@@ -54,7 +54,7 @@ impl Lower<'_, '_> {
             }
             Binary::Mul => {
                 let low = self.op(Op::IMul, ulong, &[left.low, right.low]);
-                let carried = self.std(super::library::U_MUL_HI, ulong, &[left.low, right.low]);
+                let carried = self.std(library::U_MUL_HI, ulong, &[left.low, right.low]);
                 let (left_high, right_high) = (widened(self, left.high), widened(self, right.high));
                 let a = self.op(Op::IMul, ulong, &[left.low, right_high]);
                 let b = self.op(Op::IMul, ulong, &[left_high, right.low]);
@@ -311,19 +311,16 @@ impl Lower<'_, '_> {
     /// Bits of two numbers side by side, shifted.
     fn wide_funnel(&mut self, is_left: bool, high: Wide, low: Wide, by: ValueId) -> Lowering<Wide> {
         let (ulong, last) = (self.int(64), self.number(64, 127));
-        let one = self.wide_number(1, 0);
+        let one = self.number(64, 1);
         let by = self.op(Op::BitwiseAnd, ulong, &[by, last]);
         // No shift is by 128.
         let rest = self.op(Op::ISub, ulong, &[last, by]);
         let (left, right) = if is_left {
-            (self.wide_shift(Binary::Shl, high, by), self.wide_shift(Binary::LShr, low, one.low))
+            let half = self.wide_shift(Binary::LShr, low, one);
+            (self.wide_shift(Binary::Shl, high, by), self.wide_shift(Binary::LShr, half, rest))
         } else {
-            (self.wide_shift(Binary::Shl, high, one.low), self.wide_shift(Binary::LShr, low, by))
-        };
-        let (left, right) = if is_left {
-            (left, self.wide_shift(Binary::LShr, right, rest))
-        } else {
-            (self.wide_shift(Binary::Shl, left, rest), right)
+            let double = self.wide_shift(Binary::Shl, high, one);
+            (self.wide_shift(Binary::Shl, double, rest), self.wide_shift(Binary::LShr, low, by))
         };
         self.wide_binary(Binary::Or, 128, left, right)
     }

@@ -72,13 +72,17 @@ fn moved(analyses: &Analyses<'_>) -> Vec<Moved> {
         |id: u32| definitions.type_of(id).and_then(|ty| types.ty(ty)) == Some(Type::Int { width: 64 });
     let mut found = Vec::new();
     for flow in analyses.flows() {
-        let places = places(definitions, flow);
+        let mut of_function = Vec::new();
         for of in &flow.loops {
             let phis = flow.phis.iter().filter(|(_, at)| **at == of.header).map(|(phi, _)| *phi);
             let mut phis: Vec<u32> = phis.collect();
             phis.sort_unstable();
             let moved = phis.into_iter().filter_map(|phi| pointer(definitions, flow, of, phi));
-            found.extend(moved.filter(|moved| is_wide(moved.step) && places.is_used_elsewhere(moved)));
+            of_function.extend(moved.filter(|moved| is_wide(moved.step)));
+        }
+        if !of_function.is_empty() {
+            let places = places(definitions, flow);
+            found.extend(of_function.into_iter().filter(|moved| places.is_used_elsewhere(moved)));
         }
     }
     found
