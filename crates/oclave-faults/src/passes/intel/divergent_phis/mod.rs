@@ -11,7 +11,7 @@
 //!
 //! So does `for (…) { if (id == 0) v = 1; … }`: the compiler takes the condition out of the loop,
 //! and makes two loops. A selection behind the loop that has the condition again is put into their
-//! ends.
+//! ends. It does not take a condition out of a loop with a barrier.
 //!
 //! Such values are made to depend on the work-item: a zero is added that does (`zeros`). Pointers
 //! become another one in a work-item whose local id is the largest number, which no id is. No such
@@ -283,7 +283,7 @@ impl<'m> Search<'_, '_, 'm> {
     fn conditions_that_leave_loops(&self) -> BTreeSet<u32> {
         let mut outside = BTreeSet::new();
         for (at, block) in self.flow.blocks.iter().enumerate() {
-            let loops: Vec<HashSet<u32>> = self.flow.loops_around(at).map(|of| self.labels(of)).collect();
+            let loops = self.split_loops(at);
             if loops.is_empty() {
                 continue;
             }
@@ -357,13 +357,16 @@ impl<'m> Search<'_, '_, 'm> {
     /// Whether compilers can take a condition, or a part of it, out of a loop around a block.
     /// Work-items may see that part differently.
     fn leaves_loops(&self, at: usize, condition: u32) -> bool {
-        let loops: Vec<HashSet<u32>> = self.flow.loops_around(at).map(|of| self.labels(of)).collect();
+        let loops = self.split_loops(at);
         let leaves = |part: &u32| loops.iter().any(|labels| self.values.is_invariant(*part, labels));
         !loops.is_empty()
             && self.values.parts(condition).iter().any(|part| leaves(part) && self.differs(*part))
     }
 
-    fn labels(&self, of: &Loop) -> HashSet<u32> {
-        of.blocks.iter().filter_map(|block| Some(self.flow.blocks.get(*block)?.label)).collect()
+    /// The labels of the loops around a block that compilers may split by a condition. Loops with barriers stay whole.
+    fn split_loops(&self, at: usize) -> Vec<HashSet<u32>> {
+        let around = self.flow.loops_around(at).filter(|of| !self.uniformity.has_barrier(self.flow, of));
+        let label = |block: &usize| Some(self.flow.blocks.get(*block)?.label);
+        around.map(|of| of.blocks.iter().filter_map(label).collect()).collect()
     }
 }
