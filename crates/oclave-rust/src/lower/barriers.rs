@@ -108,7 +108,7 @@ impl Lower<'_, '_> {
         if let Some(first) = self.blocks.first_mut() {
             first.code.splice(0..0, begin);
         }
-        self.demote(&[]);
+        self.demote();
         self.sort_blocks();
     }
 
@@ -490,175 +490,6 @@ impl Lower<'_, '_> {
         edges(&self.blocks)
     }
 
-    /// Puts all values into variables that other blocks use, phis included.
-    pub(super) fn keep_all_in_variables(&mut self) {
-        let (bool, byte) = (self.bool(), self.int(8));
-        let (zero, one) = (self.number(8, 0), self.number(8, 1));
-        // Block → what it stores at its end.
-        let mut stores: BTreeMap<u32, [Vec<Inst>; 2]> = BTreeMap::new();
-        for at in 0..self.blocks.len() {
-            let phis = self.blocks.get_mut(at).map(|block| std::mem::take(&mut block.phis));
-            let mut loads = Vec::new();
-            for phi in phis.into_iter().flatten() {
-                let Some((ty, id)) = phi.result else { continue };
-                let is_bool = ty == bool;
-                let stored = if is_bool { byte } else { ty };
-                let variable = self.variable(stored, None);
-                for pair in phi.operands.chunks_exact(2) {
-                    let &[mut value, from] = pair else { continue };
-                    let [numbers, stores] = stores.entry(from).or_default();
-                    if is_bool {
-                        let number = self.output.builder.value();
-                        let operands = vec![value, one.word(), zero.word()];
-                        numbers.push(Inst { op: Op::Select, result: Some((byte, number)), operands });
-                        value = number.word();
-                    }
-                    stores.push(effect(Op::Store, &[variable.word(), value]));
-                }
-                let loaded = if is_bool { self.output.builder.value() } else { id };
-                loads.push(Inst {
-                    op: Op::Load,
-                    result: Some((stored, loaded)),
-                    operands: vec![variable.word()],
-                });
-                if is_bool {
-                    let operands = vec![loaded.word(), zero.word()];
-                    loads.push(Inst { op: Op::INotEqual, result: Some((bool, id)), operands });
-                }
-            }
-            if let Some(block) = self.blocks.get_mut(at) {
-                block.code.splice(0..0, loads);
-            }
-        }
-        for block in &mut self.blocks {
-            block.code.extend(stores.remove(&block.label.word()).into_iter().flatten().flatten());
-        }
-        self.demote_where(|_, _| true);
-    }
-
-    /// Puts values into variables that are used where a meeting may lie between.
-    pub(super) fn demote(&mut self, starts: &[usize]) {
-        let (_, edges) = self.edges();
-        let mut without: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
-        self.demote_where(|own, places| {
-            let reached = without.entry(own).or_insert_with(|| reachable(&edges, starts, own));
-            places.iter().any(|place| reached.contains(place))
-        });
-    }
-
-    /// Puts some values into variables, by their block and those that use them.
-    fn demote_where(&mut self, mut is_demoted: impl FnMut(usize, &BTreeSet<usize>) -> bool) {
-        let (index, _) = self.edges();
-        let mut defined: BTreeMap<u32, (usize, TypeId)> = BTreeMap::new();
-        for (at, block) in self.blocks.iter().enumerate() {
-            for (ty, id) in block.phis.iter().chain(&block.code).filter_map(|inst| inst.result) {
-                defined.insert(id.word(), (at, ty));
-            }
-        }
-        // Value → the blocks other than its own that use it.
-        let mut used: BTreeMap<u32, BTreeSet<usize>> = BTreeMap::new();
-        let mut note = |id: u32, at: usize| {
-            if defined.get(&id).is_some_and(|(own, _)| *own != at) {
-                used.entry(id).or_default().insert(at);
-            }
-        };
-        for (at, block) in self.blocks.iter().enumerate() {
-            for inst in block.code.iter().chain(&block.end) {
-                for place in ids(inst.op, inst.operands.len()) {
-                    inst.operands.get(place).into_iter().for_each(|id| note(*id, at));
-                }
-            }
-            for pair in block.phis.iter().flat_map(|phi| phi.operands.chunks_exact(2)) {
-                if let [value, from] = pair
-                    && let Some(from) = index.get(from)
-                {
-                    note(*value, *from);
-                }
-            }
-        }
-        let mut demoted: Vec<(u32, usize, TypeId)> = Vec::new();
-        for (id, places) in &used {
-            let Some(&(own, ty)) = defined.get(id) else { continue };
-            if is_demoted(own, places) {
-                demoted.push((*id, own, ty));
-            }
-        }
-        demoted.sort_by_key(|(id, ..)| *id);
-        for (id, own, ty) in demoted {
-            let places = used.remove(&id).unwrap_or_default();
-            self.keep_in_variable(id, own, ty, &places, &index);
-        }
-    }
-
-    /// Stores a value where it is calculated, and loads it in the blocks that use it.
-    fn keep_in_variable(
-        &mut self,
-        id: u32,
-        own: usize,
-        ty: TypeId,
-        places: &BTreeSet<usize>,
-        index: &BTreeMap<u32, usize>,
-    ) {
-        let (bool, byte) = (self.bool(), self.int(8));
-        let is_bool = ty == bool;
-        let stored = if is_bool { byte } else { ty };
-        let variable = self.variable(stored, None);
-        let (zero, one) = (self.number(8, 0), self.number(8, 1));
-        let mut store = Vec::new();
-        let mut value = id;
-        if is_bool {
-            let number = self.output.builder.value();
-            store.push(Inst {
-                op: Op::Select,
-                result: Some((byte, number)),
-                operands: vec![id, one.word(), zero.word()],
-            });
-            value = number.word();
-        }
-        store.push(Inst { op: Op::Store, result: None, operands: vec![variable.word(), value] });
-        if let Some(block) = self.blocks.get_mut(own) {
-            let is_it = |inst: &Inst| inst.result.is_some_and(|(_, result)| result.word() == id);
-            let after = block.code.iter().position(is_it).map_or(0, |position| position + 1);
-            block.code.splice(after..after, store);
-        }
-        for &place in places {
-            let loaded = self.output.builder.value();
-            let mut load =
-                vec![Inst { op: Op::Load, result: Some((stored, loaded)), operands: vec![variable.word()] }];
-            let mut new = loaded;
-            if is_bool {
-                new = self.output.builder.value();
-                load.push(Inst {
-                    op: Op::INotEqual,
-                    result: Some((bool, new)),
-                    operands: vec![loaded.word(), zero.word()],
-                });
-            }
-            let Some(block) = self.blocks.get_mut(place) else { continue };
-            for inst in block.code.iter_mut().chain(&mut block.end) {
-                for at in ids(inst.op, inst.operands.len()) {
-                    if let Some(word) = inst.operands.get_mut(at).filter(|word| **word == id) {
-                        *word = new.word();
-                    }
-                }
-            }
-            block.code.splice(0..0, load);
-            for target in targets(block).iter().filter_map(|label| index.get(label).copied()) {
-                let from = self.blocks.get(place).map_or(0, |block| block.label.word());
-                let Some(target) = self.blocks.get_mut(target) else { continue };
-                for phi in &mut target.phis {
-                    for pair in phi.operands.chunks_exact_mut(2) {
-                        if let [value, label] = pair
-                            && (*value, *label) == (id, from)
-                        {
-                            *value = new.word();
-                        }
-                    }
-                }
-            }
-        }
-    }
-
     /// Puts blocks behind those that dominate them.
     pub(super) fn sort_blocks(&mut self) {
         let index: BTreeMap<u32, usize> =
@@ -691,11 +522,10 @@ impl Lower<'_, '_> {
     }
 }
 
-/// The blocks that can be reached from the begin or from one of some blocks without a block.
-fn reachable(edges: &[Vec<usize>], starts: &[usize], without: usize) -> BTreeSet<usize> {
-    let mut open: VecDeque<usize> = std::iter::once(0).chain(starts.iter().copied()).collect();
-    let mut seen = BTreeSet::new();
-    while let Some(at) = open.pop_front() {
+/// The blocks that can be reached from the entry without a block.
+pub(super) fn reachable_without(edges: &[Vec<usize>], without: usize) -> BTreeSet<usize> {
+    let (mut open, mut seen) = (vec![0], BTreeSet::new());
+    while let Some(at) = open.pop() {
         if at != without && seen.insert(at) {
             open.extend(edges.get(at).into_iter().flatten());
         }
@@ -730,7 +560,7 @@ pub(super) fn loops(edges: &[Vec<usize>]) -> Vec<Loop> {
     let before = reversed(edges);
     let mut found = Vec::new();
     for (header, from) in before.iter().enumerate().filter(|(_, from)| from.len() > 1) {
-        let without = reachable(edges, &[], header);
+        let without = reachable_without(edges, header);
         let mut open: Vec<usize> = from.iter().copied().filter(|at| !without.contains(at)).collect();
         if open.is_empty() {
             continue;

@@ -221,13 +221,7 @@ impl Lower<'_, '_> {
     /// Lets all work-items decide at one branch where they go behind a wait, or behind the begin of the kernel.
     fn decide_behind(&mut self, start: usize, phases: &Phases) {
         let phase = phases.behind(start);
-        // Block, and the wait or the block from which on nobody waits that it leads to.
-        let decisions: Vec<(usize, usize)> = phase
-            .iter()
-            .chain([&start])
-            .flat_map(|from| phases.to(*from).map(|to| (*from, to)))
-            .filter(|(_, to)| phases.is_goal(*to))
-            .collect();
+        let decisions = phases.decisions(start, &phase);
         let goals: BTreeSet<Option<usize>> = decisions.iter().map(|(_, to)| phases.goal(*to)).collect();
         let deciding: BTreeSet<usize> = decisions.iter().map(|(from, _)| *from).collect();
         if goals.len() < 2 || deciding.len() < 2 {
@@ -237,31 +231,18 @@ impl Lower<'_, '_> {
         let exits: BTreeSet<usize> = decisions.iter().map(|(_, to)| *to).collect();
         let ends: Vec<u32> =
             exits.iter().filter(|to| phases.goal(**to).is_none()).map(|to| label(self, *to)).collect();
-        // The code from here on is that of this phase only.
-        let own = phase.iter().filter_map(|at| self.blocks.get(*at).cloned()).collect();
-        let (mut copies, new) = self.copies(own);
-        if let Some(mut first) = self.blocks.get(start).cloned() {
-            for (old, new) in &new {
-                redirect(&mut first, *old, new.word());
-            }
-            copies.push(first);
-        }
         let uint = self.int(32);
         let [goal, end] = [(); 2].map(|()| self.variable(uint, None));
-        let decision = self.output.builder.value();
+        let decision = Block::new(self.output.builder.value());
+        let mut copies = self.own_blocks(start, &phase);
         let mut on_edges = Vec::new();
         for to in &exits {
             let target = label(self, *to);
             let goal_number = goals.iter().position(|goal| *goal == phases.goal(*to)).unwrap_or(0);
             let end_number = ends.iter().position(|end| *end == target).unwrap_or(0);
             let [goal_number, end_number] = [goal_number, end_number].map(|n| self.number(32, n as u64));
-            for block in copies.iter_mut().filter(|block| targets(block).contains(&target)) {
-                let mut on_edge = Block::new(self.output.builder.value());
-                on_edge.code.extend([store(goal, goal_number), store(end, end_number)]);
-                on_edge.end = Some(effect(Op::Branch, &[decision.word()]));
-                redirect(block, target, on_edge.label.word());
-                on_edges.push(on_edge);
-            }
+            let stores = [store(goal, goal_number), store(end, end_number)];
+            on_edges.extend(self.lead_to(&mut copies, target, &decision, &stores));
         }
         if let Some(first) = copies.pop()
             && let Some(block) = self.blocks.get_mut(start)
@@ -271,12 +252,40 @@ impl Lower<'_, '_> {
         let at_end = self.output.builder.value();
         let labels: Vec<u32> =
             goals.iter().map(|goal| goal.map_or(at_end.word(), |wait| label(self, wait))).collect();
-        let deciding = self.go_by_number(Block::new(decision), goal, &labels);
-        self.blocks.extend(copies.into_iter().chain(on_edges).chain([deciding]));
+        let decision = self.go_by_number(decision, goal, &labels);
+        self.blocks.extend(copies.into_iter().chain(on_edges).chain([decision]));
         if !ends.is_empty() {
             let ending = self.go_by_number(Block::new(at_end), end, &ends);
             self.blocks.push(ending);
         }
+    }
+
+    /// Copies the blocks of a phase, as those may be of other phases, too. The last one is the block that the phase begins with. It leads to
+    /// the copies and keeps its label.
+    fn own_blocks(&mut self, start: usize, phase: &BTreeSet<usize>) -> Vec<Block> {
+        let own = phase.iter().filter_map(|at| self.blocks.get(*at).cloned()).collect();
+        let (mut copies, new) = self.copies(own);
+        if let Some(mut first) = self.blocks.get(start).cloned() {
+            for (old, new) in &new {
+                redirect(&mut first, *old, new.word());
+            }
+            copies.push(first);
+        }
+        copies
+    }
+
+    /// Leads blocks to another one instead of a target. Gives the blocks on these edges, each with some code.
+    fn lead_to(&mut self, blocks: &mut [Block], target: u32, to: &Block, code: &[Inst]) -> Vec<Block> {
+        let leading = blocks.iter_mut().filter(|block| targets(block).contains(&target));
+        leading
+            .map(|block| {
+                let mut on_edge = Block::new(self.output.builder.value());
+                on_edge.code.extend_from_slice(code);
+                on_edge.end = Some(effect(Op::Branch, &[to.label.word()]));
+                redirect(block, target, on_edge.label.word());
+                on_edge
+            })
+            .collect()
     }
 
     /// Ends a block with a branch to one of some labels, whose number a variable has.
@@ -330,6 +339,12 @@ impl Phases {
             open.extend(next.filter(|to| seen.insert(*to)));
         }
         seen
+    }
+
+    /// The edges on which is decided where work-items go: to a wait, or to a block from which on nobody waits.
+    fn decisions(&self, start: usize, phase: &BTreeSet<usize>) -> Vec<(usize, usize)> {
+        let edges = phase.iter().chain([&start]).flat_map(|from| self.to(*from).map(|to| (*from, to)));
+        edges.filter(|(_, to)| self.is_goal(*to)).collect()
     }
 
     /// Whether a block is a wait, or one from which on nobody waits. Panics are neither.

@@ -25,6 +25,7 @@ mod print;
 mod ranges;
 mod types;
 mod unrolled;
+mod variables;
 mod versions;
 mod wide;
 
