@@ -33,8 +33,9 @@ pub(crate) static FAULT_LASTS: AtomicBool = AtomicBool::new(false);
 /// whose kernels are compiled may take a minute.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// Processes at a time.
-const AT_ONCE: usize = 8;
+/// Processes at a time. All processes of an H200 have about a hundred contexts together, with those that
+/// failed releases leave.
+const AT_ONCE: usize = 3;
 
 /// One call of a name, or all from it on.
 #[derive(Clone, Copy, Debug)]
@@ -78,7 +79,7 @@ fn programs_survive_the_failure_of_each_call(device: Device) {
             println!("{} does not apply: {error}", program.name);
             continue;
         }
-        // What a failed release leaves keeps its context, and an H100 refused more contexts after some
+        // What a failed release leaves keeps its context, and NVIDIA's driver refuses more contexts after some
         // programs. So each program has a process of its own there.
         if device.kind() == DeviceKind::Gpu && !wanted.starts_with('=') {
             apart.push(program.name);
