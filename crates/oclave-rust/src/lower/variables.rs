@@ -21,7 +21,7 @@ struct Variable {
 }
 
 impl Lower<'_, '_> {
-    /// Puts all values into variables that other blocks use, phis included.
+    /// Puts all values that other blocks use into variables, phis included.
     pub(super) fn keep_all_in_variables(&mut self) {
         // Block → what it stores at its end.
         let mut stores: BTreeMap<u32, Vec<Inst>> = BTreeMap::new();
@@ -48,7 +48,7 @@ impl Lower<'_, '_> {
         self.demote_where(|_, _| true);
     }
 
-    /// Puts values into variables that do not dominate all their uses.
+    /// Puts values that do not dominate all their uses into variables.
     pub(super) fn demote(&mut self) {
         let (_, edges) = self.edges();
         let mut without: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();

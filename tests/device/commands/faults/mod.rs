@@ -33,8 +33,8 @@ pub(crate) static FAULT_LASTS: AtomicBool = AtomicBool::new(false);
 /// whose kernels are compiled may take a minute.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// Processes at a time. All processes of an H200 have about a hundred contexts together, with those that
-/// failed releases leave.
+/// Processes at a time. On an H200, about a hundred contexts can be in use, over all processes. Failed
+/// releases leave contexts.
 const AT_ONCE: usize = 3;
 
 /// One call of a name, or all from it on.

@@ -72,7 +72,7 @@ pub(crate) fn keep(analyses: &Analyses<'_>, address_bits: u32) -> Result<Option<
     let values = Values::new(definitions);
     let found: Vec<(u32, Changes<'_>)> = flows
         .iter()
-        .map(|flow| (flow.function, Search { flow, uniformity: &uniformity, values: &values }.changes()))
+        .map(|flow| (flow.function, Search::new(flow, &uniformity, &values).changes()))
         .filter(|(_, changes)| !changes.phis.is_empty() || !changes.selects.is_empty())
         .collect();
     writer::write(definitions, &values, &found, address_bits)
@@ -248,9 +248,18 @@ struct Search<'a, 'd, 'm> {
     flow: &'a Flow<'m>,
     uniformity: &'a Uniformity<'d, 'm>,
     values: &'a Values<'d, 'm>,
+    /// The loops that compilers may split by a condition, with the labels of their blocks. Loops with barriers stay whole.
+    split_loops: Vec<(&'a Loop, HashSet<u32>)>,
 }
 
-impl<'m> Search<'_, '_, 'm> {
+impl<'a, 'd, 'm> Search<'a, 'd, 'm> {
+    fn new(flow: &'a Flow<'m>, uniformity: &'a Uniformity<'d, 'm>, values: &'a Values<'d, 'm>) -> Self {
+        let label = |block: &usize| Some(flow.blocks.get(*block)?.label);
+        let split = flow.loops.iter().filter(|of| !uniformity.has_barrier(flow, of));
+        let split_loops = split.map(|of| (of, of.blocks.iter().filter_map(label).collect())).collect();
+        Self { flow, uniformity, values, split_loops }
+    }
+
     fn changes(&self) -> Changes<'m> {
         let mut changes = Changes::default();
         if self.flow.loops.is_empty() {
@@ -283,15 +292,14 @@ impl<'m> Search<'_, '_, 'm> {
     fn conditions_that_leave_loops(&self) -> BTreeSet<u32> {
         let mut outside = BTreeSet::new();
         for (at, block) in self.flow.blocks.iter().enumerate() {
-            let loops = self.split_loops(at);
-            if loops.is_empty() {
+            if self.split_loops_around(at).next().is_none() {
                 continue;
             }
             let selects = self.values.choices.get(&block.label).into_iter().flatten();
             let selects = selects.filter(|choice| choice.is(Op::Select));
             let conditions = selects.filter_map(|choice| choice.operand(0)).chain(condition(self.flow, at));
             for part in conditions.flat_map(|condition| self.values.parts(condition)) {
-                if loops.iter().any(|labels| self.values.is_invariant(part, labels)) && self.differs(part) {
+                if self.leaves_a_loop(at, part) && self.differs(part) {
                     outside.insert(part);
                 }
             }
@@ -357,16 +365,20 @@ impl<'m> Search<'_, '_, 'm> {
     /// Whether compilers can take a condition, or a part of it, out of a loop around a block.
     /// Work-items may see that part differently.
     fn leaves_loops(&self, at: usize, condition: u32) -> bool {
-        let loops = self.split_loops(at);
-        let leaves = |part: &u32| loops.iter().any(|labels| self.values.is_invariant(*part, labels));
-        !loops.is_empty()
-            && self.values.parts(condition).iter().any(|part| leaves(part) && self.differs(*part))
+        self.split_loops_around(at).next().is_some()
+            && self
+                .values
+                .parts(condition)
+                .iter()
+                .any(|part| self.leaves_a_loop(at, *part) && self.differs(*part))
     }
 
-    /// The labels of the loops around a block that compilers may split by a condition. Loops with barriers stay whole.
-    fn split_loops(&self, at: usize) -> Vec<HashSet<u32>> {
-        let around = self.flow.loops_around(at).filter(|of| !self.uniformity.has_barrier(self.flow, of));
-        let label = |block: &usize| Some(self.flow.blocks.get(*block)?.label);
-        around.map(|of| of.blocks.iter().filter_map(label).collect()).collect()
+    /// Whether compilers can take a value out of a loop around a block.
+    fn leaves_a_loop(&self, at: usize, value: u32) -> bool {
+        self.split_loops_around(at).any(|labels| self.values.is_invariant(value, labels))
+    }
+
+    fn split_loops_around(&self, at: usize) -> impl Iterator<Item = &HashSet<u32>> {
+        self.split_loops.iter().filter(move |(of, _)| of.blocks.contains(&at)).map(|(_, labels)| labels)
     }
 }
