@@ -9,7 +9,8 @@
 //! kernel-suites totals [--exceptions FILE] ROWS…
 //! kernel-suites results SUITE --exceptions FILE ROWS…
 //! ```
-//! SUITE is `classics`, `piglit=FOLDER` (see `ci/piglit`) or `real=FOLDER` (see `ci/real`).
+//! SUITE is `classics`, `piglit=FOLDER` (see `ci/piglit`) or `real=FOLDER` (see `ci/real`). `build` also takes `recorded=FOLDER`
+//! (see `ci/programs`).
 //!
 //! - `build` compiles the programs to device images. It runs where the compiler is.
 //! - `run` runs the cases on a device, each program in a process of its own. It appends a row to the

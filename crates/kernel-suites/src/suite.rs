@@ -164,7 +164,39 @@ impl Suite for Real {
     }
 }
 
-/// The suite of a name: `classics`, `piglit=FOLDER` or `real=FOLDER`.
+/// Sources that whole programs built, as `compiler-layer` recorded them. They have no cases: the programs have.
+struct Recorded {
+    root: PathBuf,
+}
+
+impl Suite for Recorded {
+    fn names(&self) -> Vec<String> {
+        let files = real::sources(&self.root).unwrap_or_default();
+        files.iter().map(|path| path.with_extension("").display().to_string()).collect()
+    }
+
+    fn program(&self, name: &str, _images: &Path) -> Result<Program, String> {
+        let read = |extension: &str| {
+            let path = self.root.join(format!("{name}.{extension}"));
+            std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))
+        };
+        Ok(Program {
+            name: name.to_owned(),
+            file: format!("{name}.cl"),
+            source: read("cl")?,
+            includes: Vec::new(),
+            options: std::iter::once("-w".to_owned())
+                .chain(read("options")?.lines().map(str::to_owned))
+                .collect(),
+            needs: Needs::default(),
+            is_invalid: false,
+            cases: Vec::new(),
+            compare: None,
+        })
+    }
+}
+
+/// The suite of a name: `classics`, `piglit=FOLDER`, `real=FOLDER` or `recorded=FOLDER`.
 ///
 /// # Errors
 /// The names that there are.
@@ -173,6 +205,7 @@ pub(crate) fn suite(name: &str) -> Result<Box<dyn Suite>, String> {
         None if name == "classics" => Ok(Box::new(Classics)),
         Some(("piglit", root)) => Ok(Box::new(Piglit { root: PathBuf::from(root) })),
         Some(("real", root)) => Ok(Box::new(Real { root: PathBuf::from(root) })),
-        _ => Err(format!("there is no suite {name}: use classics, piglit=FOLDER or real=FOLDER")),
+        Some(("recorded", root)) => Ok(Box::new(Recorded { root: PathBuf::from(root) })),
+        _ => Err(format!("there is no suite {name}: use classics, or piglit, real or recorded with =FOLDER")),
     }
 }
