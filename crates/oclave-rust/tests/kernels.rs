@@ -135,6 +135,15 @@ fn checks_that_a_launch_can_make_are_made_once() {
         ("*y = x.iter().fold(0, |sum, k| if *k > 7 { sum ^ x[*k as usize] } else { sum });", false),
         ("*y = x.iter().fold(0, |k, _| x[k as usize]);", true),
         ("for k in x { *y ^= x[*k as usize]; }", false),
+        ("*y = (0..n).map(|k| x[k].wrapping_mul(x[x[k] as usize])).fold(0, u32::wrapping_add);", true),
+        // What the index is made of is an index, too, or compared with one.
+        ("*y = x.iter().fold(0, |sum, k| sum ^ x[*k as usize + 1].wrapping_sub(x[*k as usize]));", false),
+        ("*y = x.iter().fold(0, |sum, k| sum ^ x[*k as usize | 4].wrapping_sub(x[3]));", false),
+        (
+            "*y = x.iter().fold(0, |sum, k| { let v = x[*k as usize]; if *k == 3 { sum ^ x[3] } else { sum ^ v } });",
+            false,
+        ),
+        ("*y = x.iter().fold(0, |sum, k| sum ^ *k ^ x[*k as usize] ^ x[x[*k as usize] as usize]);", true),
         // What memory holds is not known.
         ("*y = x[x[i] as usize];", false),
         // A difference that may be less than 0, or a quotient by 0.

@@ -1,6 +1,6 @@
 //! Kernels whose indices can, or cannot, be known to be within their slices when they start.
 
-use oclave_kernel::{Global, Item, kernel};
+use oclave_kernel::{Global, Item, Out, kernel};
 
 /// Reads at a distance.
 #[kernel]
@@ -205,4 +205,15 @@ pub fn waiting(item: Item<1>, a: u64, b: u64, x: &[u32], out: Global<u32>) {
         sum = sum.wrapping_add(x[own]);
     }
     out.set(i, sum);
+}
+
+/// Adds up what lies between two neighbours, whose places come from memory.
+#[kernel]
+pub fn gaps(_item: Item<1>, places: &[u32], x: &[u32], mut sum: Out<u32>) {
+    let mut total = 0_u32;
+    for place in places {
+        let place = *place as usize;
+        total = total.wrapping_add(x[place + 1].wrapping_sub(x[place]));
+    }
+    *sum = total;
 }

@@ -514,6 +514,21 @@ fn within_bounds(
 }
 
 #[test]
+fn places_from_memory() {
+    let (context, queue) = queue();
+    let (x, out) = (queue.upload(&[3_u32, 7, 20, 90, 1]).unwrap(), context.alloc_device::<u32>(1).unwrap());
+    for (places, wanted) in [([0_u32, 2, 1], Some(87)), ([0, 4, 1], None), ([0xffff_fff0, 0, 0], None)] {
+        let places = queue.upload(&places).unwrap();
+        queue.parallel_for(1, kernels::bounds::gaps(&places, &x, &out)).unwrap();
+        match (queue.wait(), wanted) {
+            (Ok(()), Some(wanted)) => assert_eq!(queue.read(&out).unwrap(), [wanted]),
+            (Err(error), None) => assert_eq!(error.kind(), ErrorKind::Kernel, "{error}"),
+            (result, wanted) => panic!("{result:?}, not {wanted:?}"),
+        }
+    }
+}
+
+#[test]
 fn local_arrays() {
     let (context, queue) = queue();
     let x: Vec<u32> = (0..32 * 32).collect();

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use oclave_spirv::analysis::control_flow::Tree;
-use oclave_spirv::{Op, ValueId};
+use oclave_spirv::{Op, StorageClass, TypeId, ValueId};
 
 use super::barriers::{Loop, loops, reachable_from};
 use super::code::{Block, Inst, edges, effect, has_no_effect, ids, redirect, rename_with, targets};
@@ -72,15 +72,16 @@ pub(super) fn can_begin_again(blocks: &[Block], label: ValueId) -> bool {
     blocks.iter().enumerate().all(|(at, block)| block.code.iter().all(has_no_effect) || !is_before(at))
 }
 
-/// Where a check is in blocks. If it fails, it goes on to a label outside of them.
-pub(super) fn place(blocks: &[Block], check: &Check) -> Place {
+/// Where a check is in blocks. If it fails, it goes on to a label outside of them. A loop makes up for it if the index is one of
+/// `opaque`, of whose values compilers know nothing but what checks tell.
+pub(super) fn place(blocks: &[Block], check: &Check, opaque: &BTreeSet<u32>, bool: TypeId) -> Place {
     let (index, edges) = edges(blocks);
     let Some(&at) = index.get(&check.block) else { return Place::OutsideLoops };
     let all = loops(&edges);
     let around = all.iter().filter(|(_, body)| body.contains(&at)).min_by_key(|(_, body)| body.len());
     let Some(around) = around else { return Place::OutsideLoops };
     let is_innermost = all.iter().all(|(header, _)| *header == around.0 || !around.1.contains(header));
-    let function = Shape { blocks, index, edges };
+    let function = Shape { blocks, index, edges, opaque, bool };
     let deferral = is_innermost.then(|| function.deferral(at, check.is_yes, around));
     deferral.flatten().map_or(Place::Neither, Place::Deferrable)
 }
@@ -90,6 +91,8 @@ struct Shape<'b> {
     blocks: &'b [Block],
     index: BTreeMap<u32, usize>,
     edges: Vec<Vec<usize>>,
+    opaque: &'b BTreeSet<u32>,
+    bool: TypeId,
 }
 
 impl Shape<'_> {
@@ -124,12 +127,16 @@ impl Shape<'_> {
             defined.extend(inst.result.map(|(_, id)| (id.word(), inst)));
         }
         let (index, _) = compared(defined.get(&condition)?, is_yes)?;
-        // The loop ends as soon as it did. Of other indices, the kernel knows when it starts, or they may end the loop early.
+        let sources = self.sources(&defined, index, header)?;
+        if self.may_rely_on_check(body, sources, index) {
+            return None;
+        }
+        // The loop ends as soon as it did.
         let is_counted = |id: u32| !is_loaded(&defined, id);
         let last = self.blocks.get(exit.0)?.end.as_ref()?;
         let ends_by_count =
             last.op == Op::BranchConditional && last.operands.first().copied().is_some_and(is_counted);
-        if is_counted(index) || !ends_by_count {
+        if !ends_by_count {
             return None;
         }
         let latch = self.blocks.get(*latch)?.label.word();
@@ -148,6 +155,52 @@ impl Shape<'_> {
         }
         let entries = entries.iter().filter_map(|at| Some(self.blocks.get(*at)?.label.word())).collect();
         Some(Deferral { header, entries, latch, check: at, is_yes, condition, index, pass, passed, exit })
+    }
+
+    /// The values that an index is converted from. `None` if it is calculated: then compilers may know that it is at least some
+    /// number, and leave out other checks because of that.
+    fn sources(&self, defined: &BTreeMap<u32, &Inst>, index: u32, header: usize) -> Option<BTreeSet<u32>> {
+        let kept = &self.blocks.get(header)?.phis;
+        let (mut next, mut seen) = (Some(index), BTreeSet::new());
+        while let Some(id) = next {
+            let inst = defined.get(&id).filter(|_| seen.insert(id))?;
+            next = match inst.op {
+                _ if self.opaque.contains(&id) => None,
+                Op::UConvert | Op::SConvert => inst.operands.first().copied(),
+                Op::Phi if kept.iter().any(|phi| phi.result == inst.result) => {
+                    let values = inst.operands.chunks_exact(2).filter_map(|pair| pair.first().copied());
+                    Some(values.into_iter().find(|value| defined.contains_key(value))?)
+                }
+                _ => return None,
+            };
+        }
+        seen.remove(&index);
+        Some(seen)
+    }
+
+    /// Whether a loop may read or decide by what its index is converted from. Compilers know from the check what this is at most,
+    /// and may have left out checks of their own. In the place of the index itself, there is one that is within the slice.
+    fn may_rely_on_check(&self, body: &BTreeSet<usize>, mut sources: BTreeSet<u32>, index: u32) -> bool {
+        let blocks = || body.iter().filter_map(|at| self.blocks.get(*at));
+        loop {
+            let count = sources.len();
+            for inst in blocks().flat_map(|block| block.phis.iter().chain(&block.code).chain(&block.end)) {
+                if !used(inst).any(|id| sources.contains(&id)) {
+                    continue;
+                }
+                match inst.result {
+                    Some((_, id)) if id.word() == index => {}
+                    Some((ty, _)) if ty == self.bool || inst.op == Op::Load => return true,
+                    Some((_, id)) => {
+                        sources.insert(id.word());
+                    }
+                    None => return true,
+                }
+            }
+            if sources.len() == count {
+                return false;
+            }
+        }
     }
 
     /// The blocks before a block.
@@ -204,13 +257,30 @@ fn is_loaded(defined: &BTreeMap<u32, &Inst>, id: u32) -> bool {
 }
 
 impl Lower<'_, '_> {
-    /// Lets a loop make up for a check: behind its end, work-items whose check has failed go on to a label.
+    /// The values that are loaded from memory of the host. No type tells what is in there.
+    pub(super) fn loaded_from_host(&mut self, blocks: &[Block]) -> BTreeSet<u32> {
+        let code = || blocks.iter().flat_map(|block| &block.code);
+        let types: BTreeMap<u32, TypeId> =
+            code().filter_map(|inst| inst.result).map(|(ty, id)| (id.word(), ty)).collect();
+        let mut found = BTreeSet::new();
+        for inst in code().filter(|inst| inst.op == Op::Load) {
+            let Some((ty, id)) = inst.result else { continue };
+            let of_host = self.output.builder.pointer_type(StorageClass::CrossWorkgroup, ty);
+            if inst.operands.first().and_then(|pointer| types.get(pointer)) == Some(&of_host) {
+                found.insert(id.word());
+            }
+        }
+        found
+    }
+
+    /// Lets a loop make up for a check: behind its end, work-items whose check has failed go on to a label. Gives the index that
+    /// the loop uses behind the check.
     pub(super) fn defer(
         &mut self,
         blocks: &mut Vec<Block>,
         deferral: &Deferral,
         again: ValueId,
-    ) -> Option<()> {
+    ) -> Option<u32> {
         let Deferral { condition, index, exit, .. } = *deferral;
         let label = |at: usize| blocks.get(at).map(|block| block.label);
         let (pass, last, after) = (label(deferral.pass)?, label(exit.0)?, label(exit.1)?);
@@ -261,6 +331,6 @@ impl Lower<'_, '_> {
             labels.filter(|from| **from == last.word()).for_each(|from| *from = end.label.word());
         }
         blocks.insert(exit.0 + 1, end);
-        Some(())
+        Some(checked.word())
     }
 }

@@ -110,12 +110,13 @@ impl Lower<'_, '_> {
             return None;
         }
         let mut is_faster = false;
+        let (mut opaque, bool) = (self.loaded_from_host(blocks), self.bool());
         for check in unproved {
-            match place(blocks, &check) {
+            match place(blocks, &check, &opaque, bool) {
                 Place::OutsideLoops => {}
                 Place::Deferrable(deferral) => {
                     conditions.extend(check.not_empty?);
-                    self.defer(blocks, &deferral, checked)?;
+                    opaque.insert(self.defer(blocks, &deferral, checked)?);
                     is_faster = true;
                 }
                 Place::Neither => return None,
