@@ -132,6 +132,7 @@ impl<'t> Lexer<'t> {
                 self.at += 1;
                 Token::Bytes(self.quoted())
             }
+            '+' | '-' if is_special(self.rest()) => self.special(),
             '+' => {
                 self.at += 1;
                 self.number()
@@ -227,6 +228,18 @@ impl<'t> Lexer<'t> {
         Token::Word(word)
     }
 
+    /// An infinity or a NaN: `-inf`, `+qnan`, `+snan(0x1)`.
+    fn special(&mut self) -> Token<'t> {
+        let rest = self.rest();
+        let name = rest.bytes().skip(1).position(|byte| !byte.is_ascii_alphabetic());
+        let mut end = name.map_or(rest.len(), |name| 1 + name);
+        if rest.get(end..).is_some_and(|rest| rest.starts_with('(')) {
+            end = rest.find(')').map_or(rest.len(), |close| close + 1);
+        }
+        self.at += end;
+        Token::Float(rest.get(..end).unwrap_or(rest))
+    }
+
     fn number(&mut self) -> Token<'t> {
         let before = self.at;
         let word =
@@ -265,17 +278,10 @@ pub(crate) fn integer(text: &str) -> Option<u128> {
     }
 }
 
-/// The bits of a floating-point token as a double. Only `half` has its own bits ([`half_bits`]).
-pub(crate) fn double_bits(text: &str) -> Option<u64> {
-    if let Some(digits) = text.strip_prefix("0x") {
-        return u64::from_str_radix(digits, 16).ok();
-    }
-    text.parse::<f64>().ok().map(f64::to_bits)
-}
-
-/// The bits of a `half` in its own notation.
-pub(crate) fn half_bits(text: &str) -> Option<u16> {
-    u16::from_str_radix(text.strip_prefix("0xH")?, 16).ok()
+/// Whether a text begins with an infinity or a NaN.
+fn is_special(text: &str) -> bool {
+    let name = text.get(1..).unwrap_or_default();
+    ["inf", "qnan", "nan(", "snan("].iter().any(|special| name.starts_with(special))
 }
 
 #[cfg(test)]
@@ -341,6 +347,23 @@ mod tests {
             ]
         );
         assert_eq!(integer("-1"), Some(u128::MAX));
-        assert_eq!(half_bits("0xH3C00"), Some(0x3c00));
+    }
+
+    #[test]
+    fn infinities_and_nans() {
+        let found = tokens("+inf, -inf] +qnan -nan(0xAE98) f0x40490FDB %-inf");
+        assert_eq!(
+            found,
+            [
+                Token::Float("+inf"),
+                Token::Symbol(','),
+                Token::Float("-inf"),
+                Token::Symbol(']'),
+                Token::Float("+qnan"),
+                Token::Float("-nan(0xAE98)"),
+                Token::Float("f0x40490FDB"),
+                Token::Local("-inf".into()),
+            ]
+        );
     }
 }

@@ -7,7 +7,8 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use super::lexer::{Lexer, Token, double_bits, half_bits, integer};
+use super::floats::bits;
+use super::lexer::{Lexer, Token, integer};
 use super::metadata::Node;
 use super::tree::{
     AtomicOp, Binary, Block, BlockIndex, Callee, Cast, Constant, Expression, FloatPredicate, Function,
@@ -441,7 +442,7 @@ impl<'t> Parser<'t> {
     fn constant_inside(&mut self, ty: &Type) -> Parsed<Constant> {
         let constant = match self.token.clone() {
             Token::Integer(_) => return Ok(Constant::Int(self.integer()?)),
-            Token::Float(text) => match float_bits(ty, text) {
+            Token::Float(text) => match bits(ty, text) {
                 Some(bits) => Constant::Float(bits),
                 None => return self.error(format!("`{text}` is no number of the type {ty}")),
             },
@@ -1367,17 +1368,6 @@ fn is_constant_word(word: &str) -> bool {
         || binary(word).is_some()
 }
 
-/// The bits of a number in the format of its type.
-fn float_bits(ty: &Type, text: &str) -> Option<u64> {
-    match ty {
-        Type::Half => half_bits(text).map(u64::from),
-        // Written as the double of the same value.
-        Type::Float => double_bits(text).map(|bits| u64::from(narrowed(bits))),
-        Type::Double => double_bits(text),
-        _ => None,
-    }
-}
-
 /// The function of oclave-kernel that divides numbers of 128 bits, which devices cannot.
 fn division(op: Binary) -> Option<&'static str> {
     Some(match op {
@@ -1387,16 +1377,6 @@ fn division(op: Binary) -> Option<&'static str> {
         Binary::SRem => "oclave_kernel_srem",
         _ => return None,
     })
-}
-
-/// The `float` of a double that has the same value. Payloads of NaNs keep their upper bits.
-fn narrowed(bits: u64) -> u32 {
-    let value = f64::from_bits(bits);
-    if value.is_nan() {
-        let sign = ((bits >> 63) as u32) << 31;
-        return sign | 0x7f80_0000 | (bits >> 29) as u32 & 0x7f_ffff;
-    }
-    (value as f32).to_bits()
 }
 
 fn binary(word: &str) -> Option<Binary> {
