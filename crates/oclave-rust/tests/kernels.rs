@@ -166,6 +166,30 @@ fn checks_that_a_launch_can_make_are_made_once() {
 }
 
 #[test]
+fn vectors_of_bits() {
+    let compiler = Compiler::new();
+    let source = "#[inline(never)] fn changed(x: u16) -> u16 { x ^ 0x1234 }
+        #[kernel] pub fn k(_i: Item<1>, x: &[u16], mut y: Out<u16>) { *y = changed(x[0]); }";
+    let own = compiler.kernel_crate();
+    let text = compiler.text(&format!("{HEAD}{source}"));
+    let line = text.lines().find(|line| line.contains(" = xor i16 ")).unwrap();
+    let (result, value) = (line.split_once(" = ").unwrap().0, line.split_once("i16 ").unwrap().1);
+    let value = value.split_once(',').unwrap().0;
+    let lowered = |code: &str| {
+        let text = text.replace(line, &code.replace("$x", value).replace("$y", result));
+        compile(&[Text { name: "k.ll", ir: &text }, Text { name: "oclave_kernel.ll", ir: &own }])
+    };
+    let both = "%bits = bitcast i16 $x to <16 x i1>\n$y = bitcast <16 x i1> %bits to i16";
+    let compiled = lowered(both).unwrap();
+    let count = |op: Op| compiled.module.instructions().filter(|i| i.is(op)).count();
+    // Each lane is a bit.
+    assert!(count(Op::INotEqual) >= 16 && count(Op::Select) >= 16 && count(Op::BitwiseOr) >= 15);
+    let stored = "%bits = bitcast i16 $x to <16 x i1>\n%m = alloca i16\nstore <16 x i1> %bits, ptr %m\n$y = load i16, ptr %m";
+    let error = lowered(stored).unwrap_err().to_string();
+    assert!(error.contains("a value of the type <16 x i1> in memory"), "{error}");
+}
+
+#[test]
 fn loops_with_barriers_are_unrolled_if_their_number_of_iterations_is_known() {
     let compiler = Compiler::new();
     for (body, barriers) in [

@@ -135,3 +135,21 @@ pub fn of_128_bits(item: Item<1>, x: &[[u64; 2]], mut out: Out<[u64; 2]>) {
     result ^= u128::from((u128::from(x[i][0]) * u128::from(x[i][1]) % 0xffff_ffff_0000_0001) as u64);
     *out = [(result >> 64) as u64, result as u64];
 }
+
+/// Which bytes of two numbers have their highest bit set, by vector instructions of the host.
+#[kernel]
+pub fn highest_bits(item: Item<1>, numbers: &[u64], mut out: Out<u32>) {
+    let [i] = item.global_id();
+    let [x, y] = [numbers[i], numbers[i + 1]];
+    #[cfg(target_arch = "x86_64")]
+    {
+        use core::arch::x86_64::{_mm_movemask_epi8, _mm_set_epi64x};
+        // SAFETY: each processor of this architecture has these instructions.
+        *out = unsafe { _mm_movemask_epi8(_mm_set_epi64x(y as i64, x as i64)) } as u32;
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        let bytes = x.to_le_bytes().into_iter().chain(y.to_le_bytes());
+        *out = bytes.rev().fold(0, |bits, byte| bits << 1 | u32::from(byte >> 7));
+    }
+}

@@ -147,6 +147,20 @@ fn widths() {
 }
 
 #[test]
+fn vectors_of_bits() {
+    let (context, queue) = queue();
+    let x = numbers(N + 1);
+    let (given, out) = (queue.upload(&x).unwrap(), context.alloc_device::<u32>(N).unwrap());
+    queue.parallel_for(N, kernels::widths::highest_bits(&given, &out)).unwrap();
+    let bit = |n: usize| (x[n / 8] >> (n % 8 * 8 + 7) & 1) as u32;
+    let wanted: Vec<u32> = (0..N).map(|i| (0..16).map(|at| bit(i * 8 + at) << at).sum()).collect();
+    assert_eq!(queue.read(&out).unwrap(), wanted);
+    let mut on_host = vec![0; N];
+    host::widths::highest_bits::run_on_host(HostRange::new([N]), &x, &mut on_host);
+    assert_eq!(on_host, wanted);
+}
+
+#[test]
 fn copies() {
     let (context, queue) = queue();
     let x = numbers(N);

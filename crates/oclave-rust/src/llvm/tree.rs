@@ -39,6 +39,16 @@ impl Type {
         }
     }
 
+    /// Whether there is a vector in it whose elements are no whole bytes. In memory, and as a number, these lie bit by bit.
+    pub(crate) fn has_packed_vector(&self) -> bool {
+        match self {
+            Self::Vector(_, element) => matches!(**element, Self::Int(width) if width % 8 != 0),
+            Self::Array(_, element) => element.has_packed_vector(),
+            Self::Struct { fields, .. } => fields.iter().any(Self::has_packed_vector),
+            _ => false,
+        }
+    }
+
     /// How many elements an aggregate or vector has; `None` for scalars.
     pub(crate) fn elements(&self) -> Option<u64> {
         match self {

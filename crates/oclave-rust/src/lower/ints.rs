@@ -423,6 +423,11 @@ impl Lower<'_, '_> {
             self.set(instruction, values);
             return Ok(());
         }
+        if from.has_packed_vector() || to.has_packed_vector() {
+            let results = self.repacked(&sources, &targets, &values)?;
+            self.set(instruction, results);
+            return Ok(());
+        }
         if let ([source], [target], [value]) = (&sources[..], &targets[..], &values[..]) {
             let ty = self.leaf_type(target.scalar, storage);
             let result = match (source.scalar, target.scalar) {
@@ -445,6 +450,47 @@ impl Lower<'_, '_> {
         let results = self.load_leaves(pointer, Storage::Function, &targets, storage, 1)?;
         self.set(instruction, results);
         Ok(())
+    }
+
+    /// The bits of integers, one behind the other, as other integers.
+    fn repacked(&mut self, sources: &[Leaf], targets: &[Leaf], values: &[ValueId]) -> Lowering<Vec<ValueId>> {
+        let width_of = |leaf: &Leaf| match leaf.scalar {
+            Scalar::Bool => Ok(1),
+            Scalar::Int(width) => Ok(width),
+            _ => Err(Refusal::from("bits of a vector that become no integers")),
+        };
+        let ulong = self.int(64);
+        // The first bit of each, the one behind its last, and its value.
+        let (mut parts, mut end) = (Vec::new(), 0);
+        for (leaf, value) in sources.iter().zip(values) {
+            let width = width_of(leaf)?;
+            let value = match leaf.scalar {
+                Scalar::Bool => self.of_bool(*value, 64, 1),
+                _ => self.resize(*value, width, 64),
+            };
+            parts.push((end, end + width, value));
+            end += width;
+        }
+        let (mut results, mut begin) = (Vec::new(), 0);
+        for leaf in targets {
+            let width = width_of(leaf)?;
+            let mut joined = self.number(64, 0);
+            for &(first, _, value) in parts.iter().filter(|part| part.1 > begin && part.0 < begin + width) {
+                let (op, by) = match first.checked_sub(begin) {
+                    Some(by) => (Op::ShiftLeftLogical, by),
+                    None => (Op::ShiftRightLogical, begin - first),
+                };
+                let by = self.number(64, by.into());
+                let moved = self.op(op, ulong, &[value, by]);
+                joined = self.op(Op::BitwiseOr, ulong, &[joined, moved]);
+            }
+            begin += width;
+            results.push(match leaf.scalar {
+                Scalar::Bool => self.cast_scalar(Cast::Trunc, Scalar::Int(64), Scalar::Bool, joined)?,
+                _ => self.resize(joined, 64, width),
+            });
+        }
+        Ok(results)
     }
 }
 

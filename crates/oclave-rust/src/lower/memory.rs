@@ -66,7 +66,7 @@ impl Lower<'_, '_> {
         let behind = self.behind(pointer);
         let is_mixed = instruction.ty == Type::Pointer && self.is_mixed(pointer);
         let (pointer, storage) = self.pointer(pointer)?;
-        let parts = leaves(&instruction.ty)?;
+        let parts = in_memory(&instruction.ty)?;
         if let Some(ordering) = atomic {
             let (scalar, ty) = self.atomic_type(&parts)?;
             let typed = self.cast_pointer(pointer, storage, ty);
@@ -97,7 +97,7 @@ impl Lower<'_, '_> {
         let is_mixed = value.0 == Type::Pointer && self.is_mixed(pointer);
         let values = self.operand(&value.0, &value.1, behind)?;
         let (pointer, storage) = self.pointer(pointer)?;
-        let parts = leaves(&value.0)?;
+        let parts = in_memory(&value.0)?;
         if let Some(ordering) = atomic {
             let (scalar, ty) = self.atomic_type(&parts)?;
             let Some(value) = values.first() else { return Err("an atomic store of nothing".into()) };
@@ -566,6 +566,17 @@ impl Lower<'_, '_> {
         let ty = self.output.byte_pointer(Storage::Local);
         self.op(Op::Bitcast, ty, &[variable])
     }
+}
+
+/// The scalars of a value that lies in memory.
+fn in_memory(ty: &Type) -> Lowering<Vec<Leaf>> {
+    if ty.has_packed_vector() {
+        return Err(Refusal::new(
+            format!("a value of the type {ty} in memory"),
+            "write it without vector instructions of the host's processor",
+        ));
+    }
+    Ok(leaves(ty)?)
 }
 
 /// What memory is filled with.
