@@ -487,10 +487,6 @@ fn what_devices_do_not_have_names_function_and_line() {
             &["k.rs:4", "COUNTER", "can change"],
         ),
         (
-            "#[kernel] pub fn k(_i: Item<1>, mut y: Out<u64>) { let v = u128::from(*y); *y = (v * v) as f32 as u64; }",
-            &["k.rs:3", "k`", "a conversion from i128"],
-        ),
-        (
             "#[kernel] pub fn k(_i: Item<1>, mut y: Out<u32>) { println!(\"{}\", *y); *y = 1; }",
             &["k.rs:3", "the address of the function", "printing"],
         ),

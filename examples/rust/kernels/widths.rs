@@ -136,6 +136,56 @@ pub fn of_128_bits(item: Item<1>, x: &[[u64; 2]], mut out: Out<[u64; 2]>) {
     *out = [(result >> 64) as u64, result as u64];
 }
 
+/// Numbers of 128 bits, some of which lie between two numbers of so many bits.
+fn wide(x: u64, y: u64, bits: u32) -> [u128; 2] {
+    let place = (y % 128) as u32;
+    let between = 1_u128 << place | 1 << place.saturating_sub(bits) | u128::from(x & 1) << (place / 2);
+    [
+        (u128::from(x) << 64 | u128::from(y)) >> (y % 113),
+        between.wrapping_add(u128::from(y % 3)).wrapping_sub(1),
+    ]
+}
+
+/// The halves of a number.
+fn halves(wide: u128) -> [u64; 2] {
+    [wide as u64, (wide >> 64) as u64]
+}
+
+/// Numbers of 128 bits as `f32`, and back.
+#[kernel]
+pub fn wide_and_floats(item: Item<1>, numbers: &[u64], mut out: Out<[u64; 8]>) {
+    let [i] = item.global_id();
+    let (x, y) = (numbers[i], numbers[i + 1]);
+    let [a, b] = wide(x, y, 24);
+    let f = f32::from_bits((x >> 7) as u32);
+    let bits = |f: f32| u64::from(f.to_bits());
+    let ([c, d], [e, g]) = (halves(f as u128), halves(f as i128 as u128));
+    *out = [
+        bits(a as f32),
+        bits(b as f32),
+        bits(a as i128 as f32),
+        bits((b as i128).wrapping_neg() as f32),
+        c,
+        d,
+        e,
+        g,
+    ];
+}
+
+/// Numbers of 128 bits as `f64`, and back.
+#[kernel]
+pub fn wide_and_doubles(item: Item<1>, numbers: &[u64], mut out: Out<[u64; 8]>) {
+    let [i] = item.global_id();
+    let (x, y) = (numbers[i], numbers[i + 1]);
+    let [a, b] = wide(x, y, 53);
+    // With an exponent from -65 to 190.
+    let f = f64::from_bits(x & !(0x7ff << 52) | (958 + (y >> 13) % 256) << 52);
+    let ([c, d], [e, g]) = (halves(f as u128), halves(f as i128 as u128));
+    let [h, j, k, l] =
+        [a as f64, b as f64, a as i128 as f64, (b as i128).wrapping_neg() as f64].map(f64::to_bits);
+    *out = [h, j, k, l, c, d, e, g];
+}
+
 /// Which bytes of two numbers have their highest bit set, by vector instructions of the host.
 #[kernel]
 pub fn highest_bits(item: Item<1>, numbers: &[u64], mut out: Out<u32>) {

@@ -147,6 +147,35 @@ fn widths() {
 }
 
 #[test]
+fn wide_numbers_and_floats() {
+    let (context, queue) = queue();
+    // Among them infinities, NaN, and powers of two around the limits.
+    let mut x = numbers(N);
+    let shown = [0x7f80_0000, 0xff80_0000, 0x7fc0_0000, 0x7f00_0000, 0xff00_0000, 0x7eff_ffff, 0x7f7f_ffff];
+    x.extend(shown.into_iter().chain([0xff00_0001, 0x3f80_0000, 0x3f7f_ffff, 0]).map(|bits: u64| bits << 7));
+    x.extend([u64::MAX, u64::MAX - 113, u64::MAX, 1 << 63, 0, 1 << 63]);
+    let count = x.len() - 1;
+    let given = queue.upload(&x).unwrap();
+    macro_rules! compare {
+        ($kernel:ident) => {
+            let out = context.alloc_device::<[u64; 8]>(count).unwrap();
+            queue.parallel_for(count, kernels::widths::$kernel(&given, &out)).unwrap();
+            let mut wanted = vec![[0; 8]; count];
+            host::widths::$kernel::run_on_host(HostRange::new([count]), &x, &mut wanted);
+            for (n, (found, wanted)) in queue.read(&out).unwrap().iter().zip(&wanted).enumerate() {
+                assert_eq!(found, wanted, "{:#x} and {:#x}", x[n], x[n + 1]);
+            }
+        };
+    }
+    compare!(wide_and_floats);
+    if context.device().capabilities().aspects.contains(Aspects::FP64) {
+        compare!(wide_and_doubles);
+    } else {
+        println!("skipped: the device has no doubles");
+    }
+}
+
+#[test]
 fn vectors_of_bits() {
     let (context, queue) = queue();
     let x = numbers(N + 1);

@@ -6,6 +6,7 @@ use super::function::{Lower, Lowering, Refusal, mask};
 use super::ints::only_int;
 use super::library;
 use super::types::{Scalar, leaves, storage_width};
+use super::wide::NARROWER;
 use crate::llvm::tree::{Binary, Constant, Instruction, IntPredicate, Operand, Type, Typed};
 use crate::spaces::Storage;
 
@@ -457,9 +458,18 @@ impl Lower<'_, '_> {
             return Err("an intrinsic with too few operands".into());
         };
         let values = self.operand(from, value, Storage::Global)?;
+        if let (Type::Float | Type::Double, Type::Int(128), &[value]) = (from, &instruction.ty, &*values) {
+            let result = self.float_to_wide(is_signed, from, value)?;
+            self.set(instruction, vec![result.low, result.high]);
+            return Ok(());
+        }
+        let (sources, targets) = (leaves(from)?, leaves(&instruction.ty)?);
+        if sources.len() != targets.len() {
+            return Err(Refusal::new(format!("a conversion from {from} to {}", instruction.ty), NARROWER));
+        }
         let bool = self.bool();
         let mut results = Vec::new();
-        for (leaf, value) in leaves(&instruction.ty)?.iter().zip(values.iter()) {
+        for (leaf, value) in targets.iter().zip(values.iter()) {
             let Scalar::Int(width) = leaf.scalar else {
                 return Err("a conversion to what is no number".into());
             };

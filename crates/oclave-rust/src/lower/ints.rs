@@ -343,6 +343,16 @@ impl Lower<'_, '_> {
             self.set(instruction, results);
             return Ok(());
         }
+        if let (Type::Int(128), Type::Float | Type::Double, &[low, high]) = (from, to, &*values) {
+            let result = self.wide_to_float(cast == Cast::SiToFp, Wide { low, high }, to)?;
+            self.set(instruction, vec![result]);
+            return Ok(());
+        }
+        if let (Type::Float | Type::Double, Type::Int(128), &[value]) = (from, to, &*values) {
+            let result = self.float_to_wide(cast == Cast::FpToSi, from, value)?;
+            self.set(instruction, vec![result.low, result.high]);
+            return Ok(());
+        }
         let (sources, targets) = (leaves(from)?, leaves(to)?);
         if sources.len() != targets.len() {
             return Err(format!("a conversion from {from} to {to}").into());

@@ -398,4 +398,82 @@ impl Lower<'_, '_> {
         }
         Ok((product, overflows))
     }
+
+    /// The bits of a floating-point number, those of its fraction, and the bias of its exponent.
+    fn parts_of_float(ty: &Type) -> (u32, u32, u64) {
+        if *ty == Type::Float { (32, 23, 127) } else { (64, 52, 1023) }
+    }
+
+    /// Rust's `as`: what does not fit is the nearest number, NaN is 0.
+    pub(super) fn float_to_wide(&mut self, is_signed: bool, from: &Type, value: ValueId) -> Lowering<Wide> {
+        let (width, fraction, bias) = Self::parts_of_float(from);
+        let (ulong, own, bool) = (self.int(64), self.int(width), self.bool());
+        let bits = self.op(Op::Bitcast, own, &[value]);
+        let bits = self.resize(bits, width, 64);
+        let [by, all, one] = [fraction.into(), 2 * bias + 1, 1 << fraction].map(|n| self.number(64, n));
+        let above = self.op(Op::ShiftRightLogical, ulong, &[bits, by]);
+        let exponent = self.op(Op::BitwiseAnd, ulong, &[above, all]);
+        let sign = self.number(64, 1 << (width - 1));
+        let sign = self.op(Op::BitwiseAnd, ulong, &[bits, sign]);
+        let [zero, low_bits, to_top] =
+            [0, (1 << fraction) - 1, u64::from(63 - fraction)].map(|n| self.number(64, n));
+        let is_negative = self.op(Op::INotEqual, bool, &[sign, zero]);
+        let low = self.op(Op::BitwiseAnd, ulong, &[bits, low_bits]);
+        let significand = self.op(Op::BitwiseOr, ulong, &[low, one]);
+        // As if the exponent were 127, and then shifted down.
+        let top = self.op(Op::ShiftLeftLogical, ulong, &[significand, to_top]);
+        let highest = self.number(64, bias + 127);
+        let down = self.op(Op::ISub, ulong, &[highest, exponent]);
+        let last = self.number(64, 127);
+        let down = self.op(Op::BitwiseAnd, ulong, &[down, last]);
+        let size = self.wide_shift(Binary::LShr, Wide { low: zero, high: top }, down);
+        let nothing = self.wide_number(0, 0);
+        let bits_of_size = if is_signed { 127 } else { 128 };
+        let (first, beyond) = (self.number(64, bias), self.number(64, bias + bits_of_size));
+        let is_small = self.compare_int(IntPredicate::Ult, 64, exponent, first);
+        let is_large = self.compare_int(IntPredicate::Uge, 64, exponent, beyond);
+        let size = self.wide_select(is_small, nothing, size);
+        let (most, negative) = if is_signed {
+            let most = self.wide_number(u64::MAX, u64::MAX >> 1);
+            let least = self.wide_number(0, 1 << 63);
+            let negated = self.wide_binary(Binary::Sub, 128, nothing, size)?;
+            (most, self.wide_select(is_large, least, negated))
+        } else {
+            (self.wide_number(u64::MAX, u64::MAX), nothing)
+        };
+        let positive = self.wide_select(is_large, most, size);
+        let result = self.wide_select(is_negative, negative, positive);
+        let is_nan = self.op(Op::Unordered, bool, &[value, value]);
+        Ok(self.wide_select(is_nan, nothing, result))
+    }
+
+    /// The nearest floating-point number; the even one of two.
+    pub(super) fn wide_to_float(&mut self, is_signed: bool, value: Wide, to: &Type) -> Lowering<ValueId> {
+        let (width, fraction, bias) = Self::parts_of_float(to);
+        let (ulong, bool) = (self.int(64), self.bool());
+        let ty = self.leaf_type(Scalar::Float(width), Storage::Global);
+        let (size, is_negative) = match is_signed {
+            true => self.wide_magnitude(value)?,
+            false => (value, self.output.builder.bool_constant(false)),
+        };
+        let zeroes = self.wide_count("ctlz", size).low;
+        let last = self.number(64, 127);
+        let by = self.op(Op::BitwiseAnd, ulong, &[zeroes, last]);
+        let top = self.wide_shift(Binary::Shl, size, by);
+        // The lower half only tells which of two numbers is nearer.
+        let zero = self.number(64, 0);
+        let is_more = self.op(Op::INotEqual, bool, &[top.low, zero]);
+        let more = self.of_bool(is_more, 64, 1);
+        let top = self.op(Op::BitwiseOr, ulong, &[top.high, more]);
+        let rounded = self.op(Op::ConvertUToF, ty, &[top]);
+        // Times 2^(64 - zeroes), which is exact.
+        let (base, places) = (self.number(64, bias + 64), self.number(64, fraction.into()));
+        let exponent = self.op(Op::ISub, ulong, &[base, zeroes]);
+        let scale = self.op(Op::ShiftLeftLogical, ulong, &[exponent, places]);
+        let scale = self.resize(scale, 64, width);
+        let scale = self.op(Op::Bitcast, ty, &[scale]);
+        let result = self.op(Op::FMul, ty, &[rounded, scale]);
+        let negated = self.op(Op::FNegate, ty, &[result]);
+        Ok(self.op(Op::Select, ty, &[is_negative, negated, result]))
+    }
 }
