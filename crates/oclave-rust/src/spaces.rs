@@ -13,7 +13,7 @@ use crate::llvm::tree::{
 };
 use crate::memory::Image;
 use crate::program::{Program, Symbol};
-use crate::{Result, kernels};
+use crate::{Result, demangle, kernels};
 
 /// A kind of memory, as a set of one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
@@ -442,6 +442,10 @@ impl<'a, 'p> Run<'a, 'p> {
         self.classes.add_functions(behind, functions);
     }
 
+    fn is_panic(&self, instructions: &[Instruction], position: usize) -> bool {
+        is_panic(self.all.program, self.copy.symbol.module, instructions, position)
+    }
+
     fn join(&mut self, a: Option<Class>, b: Option<Class>) {
         if let (Some(a), Some(b)) = (a, b) {
             self.classes.unify(a, b);
@@ -459,7 +463,7 @@ impl<'a, 'p> Run<'a, 'p> {
         let function = self.function;
         for block in &function.blocks {
             for (position, instruction) in block.instructions.iter().enumerate() {
-                if !is_diverging(&block.instructions, position) {
+                if !self.is_panic(&block.instructions, position) {
                     self.instruction(instruction);
                 }
             }
@@ -469,7 +473,7 @@ impl<'a, 'p> Run<'a, 'p> {
             let before = self.classes.changes;
             for (index, block) in (0_u32..).zip(&function.blocks) {
                 for (position, instruction) in block.instructions.iter().enumerate() {
-                    if is_diverging(&block.instructions, position) {
+                    if self.is_panic(&block.instructions, position) {
                         continue;
                     }
                     if let Some(copy) = self.call(instruction)? {
@@ -724,11 +728,31 @@ fn carries(ty: &Type) -> bool {
     }
 }
 
-/// Whether the instruction at a position is a call that never returns: a panic.
-pub(crate) fn is_diverging(instructions: &[Instruction], position: usize) -> bool {
-    let is = |at: usize, wanted: fn(&Kind) -> bool| instructions.get(at).is_some_and(|i| wanted(&i.kind));
-    is(position, |kind| matches!(kind, Kind::Call { callee, .. } if !is_hint(callee)))
-        && is(position + 1, |kind| matches!(kind, Kind::Unreachable))
+/// Whether the instruction at a position is a panic: a call that never returns, of what is no function of the program.
+pub(crate) fn is_panic(
+    program: &Program,
+    module: usize,
+    instructions: &[Instruction],
+    position: usize,
+) -> bool {
+    let Some(Kind::Call { callee, .. }) = instructions.get(position).map(|call| &call.kind) else {
+        return false;
+    };
+    if !instructions.get(position + 1).is_some_and(|next| matches!(next.kind, Kind::Unreachable)) {
+        return false;
+    }
+    // Of the functions of Rust's own crates that panic, what they are given is shown.
+    let is_own = |name: &str| {
+        let path = demangle::path(name);
+        !["core::", "alloc::", "std::"].iter().any(|own| path.starts_with(own))
+            && program.function(module, name).is_some()
+    };
+    let is_called = match callee {
+        Callee::Function(name) => is_own(name),
+        Callee::Pointer(_) => true,
+        _ => false,
+    };
+    !is_hint(callee) && !is_called
 }
 
 fn is_hint(callee: &Callee) -> bool {

@@ -166,6 +166,26 @@ fn checks_that_a_launch_can_make_are_made_once() {
 }
 
 #[test]
+fn functions_that_never_return_are_called() {
+    let compiler = Compiler::new();
+    let source = "#[cold] #[inline(never)] fn odd(log: &[AtomicU32], i: usize) -> ! {
+            log[0].fetch_add(1, Ordering::Relaxed);
+            panic!(\"index {i} is odd\")
+        }
+        #[kernel] pub fn k(item: Item<1>, log: &[AtomicU32], mut y: Out<u32>) {
+            let [i] = item.global_id();
+            if i % 2 == 1 { odd(log, i) }
+            *y = 7;
+        }";
+    let compiled = sound(&compiler, source);
+    let has = |op: Op| compiled.module.instructions().any(|i| i.is(op));
+    assert!(has(Op::AtomicIAdd));
+    let messages: Vec<&str> = compiled.panics.iter().map(|site| site.message.as_str()).collect();
+    assert!(messages.contains(&"index {0 usize} is odd"), "{messages:?}");
+    assert!(messages.iter().all(|message| !message.contains("panicked in")), "{messages:?}");
+}
+
+#[test]
 fn vectors_of_bits() {
     let compiler = Compiler::new();
     let source = "#[inline(never)] fn changed(x: u16) -> u16 { x ^ 0x1234 }

@@ -1,5 +1,7 @@
 //! Kernels whose indices can, or cannot, be known to be within their slices when they start.
 
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use oclave_kernel::{Global, Item, Out, kernel};
 
 /// Reads at a distance.
@@ -205,6 +207,23 @@ pub fn waiting(item: Item<1>, a: u64, b: u64, x: &[u32], out: Global<u32>) {
         sum = sum.wrapping_add(x[own]);
     }
     out.set(i, sum);
+}
+
+#[cold]
+#[inline(never)]
+fn end_at(seen: &[AtomicU32], i: usize) -> ! {
+    seen[0].fetch_add(1, Ordering::Relaxed);
+    panic!("index {i} is odd");
+}
+
+/// Counts work-items before they panic in a function.
+#[kernel]
+pub fn odd_ones(item: Item<1>, seen: &[AtomicU32], mut out: Out<u32>) {
+    let [i] = item.global_id();
+    if i % 2 == 1 {
+        end_at(seen, i);
+    }
+    *out = 7;
 }
 
 /// Adds up what lies between two neighbours, whose places come from memory.

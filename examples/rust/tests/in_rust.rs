@@ -572,6 +572,18 @@ fn places_from_memory() {
 }
 
 #[test]
+fn functions_that_never_return() {
+    let (_, queue) = queue();
+    let (seen, out) = (queue.upload(&[0_u32]).unwrap(), queue.upload(&[0_u32; 9]).unwrap());
+    queue.parallel_for(9, kernels::bounds::odd_ones(&seen, &out)).unwrap();
+    let text = queue.wait().unwrap_err().to_string();
+    let is_told = |i| text.contains(&format!("index {i} is odd"));
+    assert!([1, 3, 5, 7].into_iter().any(is_told) && text.contains("bounds.rs"), "{text}");
+    assert_eq!(queue.read(&seen).unwrap(), [4]);
+    assert_eq!(queue.read(&out).unwrap(), [7, 0, 7, 0, 7, 0, 7, 0, 7]);
+}
+
+#[test]
 fn local_arrays() {
     let (context, queue) = queue();
     let x: Vec<u32> = (0..32 * 32).collect();

@@ -37,7 +37,7 @@ impl Lower<'_, '_> {
             return self.intrinsic(instruction, intrinsic, arguments, aligns);
         }
         if let Some(copy) = self.analysis.calls.get(&at).cloned() {
-            return self.call_function(instruction, &copy, arguments);
+            return self.call_function(instruction, &copy, arguments, self.is_last_call(at));
         }
         if let Some(foreign) = self.output.foreign(name).cloned() {
             return self.call_foreign(instruction, &foreign, arguments);
@@ -91,11 +91,13 @@ impl Lower<'_, '_> {
         )
     }
 
+    /// Calls a function. The last call of a block never returns.
     fn call_function(
         &mut self,
         instruction: &Instruction,
         copy: &crate::spaces::Copy,
         arguments: &[Typed],
+        is_last: bool,
     ) -> Lowering<()> {
         let Some((_, function)) = self.output.program.function(copy.symbol.module, &copy.symbol.name) else {
             return Err(self.undefined(&copy.symbol.name));
@@ -113,8 +115,10 @@ impl Lower<'_, '_> {
         let parts = leaves(&instruction.ty)?;
         let ty = self.result_type(&parts, storage);
         let result = self.op(Op::FunctionCall, ty, &words);
-        if let Some(note) = note {
-            self.check_note(note)?;
+        match note {
+            Some(note) if is_last => return self.leave_with_note(note),
+            Some(note) => self.check_note(note)?,
+            None => {}
         }
         let values: Vec<ValueId> = match parts.len() {
             0 => Vec::new(),
@@ -148,7 +152,9 @@ impl Lower<'_, '_> {
                     "make the object or the pointer in the kernel, by functions that the kernel calls",
                 ));
             }
-            [copy] if is_whole => return self.call_function(instruction, copy, arguments),
+            [copy] if is_whole => {
+                return self.call_function(instruction, copy, arguments, self.is_last_call(at));
+            }
             copies => copies.to_vec(),
         };
         let (address, _) = self.pointer(&Operand::Local(pointer))?;
@@ -168,7 +174,7 @@ impl Lower<'_, '_> {
         let mut incoming = Vec::new();
         for (copy, label) in copies.iter().zip(&labels) {
             self.begin(*label);
-            self.call_function(instruction, copy, arguments)?;
+            self.call_function(instruction, copy, arguments, false)?;
             let values = instruction.result.and_then(|result| self.values.get(&result).cloned());
             if let Some(from) = self.current_label() {
                 incoming.push((from, values.unwrap_or_else(|| Rc::from([]))));

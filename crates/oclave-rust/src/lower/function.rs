@@ -17,7 +17,7 @@ use crate::llvm::tree::{
 };
 use crate::memory;
 use crate::program::Symbol;
-use crate::spaces::{Analysis, Copy, Storage, is_diverging};
+use crate::spaces::{Analysis, Copy, Storage, is_panic};
 use crate::{Error, Place, Result};
 
 /// A function that was lowered, without its head.
@@ -163,10 +163,10 @@ impl<'a, 'p> Lower<'a, 'p> {
             let Some(block) = function.blocks.get(index.0 as usize) else { continue };
             let label = self.label(index);
             self.begin(label);
-            let (message, mut stores) = (begin_of_message(&block.instructions), Vec::new());
+            let (message, mut stores) = (self.begin_of_message(&block.instructions), Vec::new());
             for (position, instruction) in block.instructions.iter().enumerate() {
                 self.remember_address(instruction);
-                let done = if is_diverging(&block.instructions, position) {
+                let done = if self.is_panic(&block.instructions, position) {
                     let before = block.instructions.get(..position).unwrap_or_default();
                     self.panic(instruction, before, &stores)
                 } else if position >= message && self.is_private_store(instruction) {
@@ -437,6 +437,23 @@ impl<'a, 'p> Lower<'a, 'p> {
         note
     }
 
+    fn is_panic(&self, instructions: &[Instruction], position: usize) -> bool {
+        is_panic(self.output.program, self.copy.symbol.module, instructions, position)
+    }
+
+    /// The first instruction of a block from which on nothing reads memory before the panic that ends the block. The number of
+    /// instructions, if no panic ends it.
+    fn begin_of_message(&self, instructions: &[Instruction]) -> usize {
+        match instructions.len().checked_sub(2) {
+            Some(panic) if self.is_panic(instructions, panic) => {
+                let read =
+                    instructions.iter().take(panic).rposition(|instruction| may_read(&instruction.kind));
+                read.map_or(0, |read| read + 1)
+            }
+            _ => instructions.len(),
+        }
+    }
+
     /// Whether an instruction stores in private memory.
     fn is_private_store(&self, instruction: &Instruction) -> bool {
         matches!(&instruction.kind, Kind::Store { pointer, .. } if self.storage(pointer) == Storage::Function)
@@ -572,15 +589,34 @@ impl<'a, 'p> Lower<'a, 'p> {
         let (leave, go_on) = (self.output.builder.value(), self.output.builder.value());
         self.end(Op::BranchConditional, &[panicked.word(), leave.word(), go_on.word()]);
         self.begin(leave);
+        self.leave_with(note, value)?;
+        self.begin(go_on);
+        Ok(())
+    }
+
+    /// After a call of a function that always panics.
+    pub(super) fn leave_with_note(&mut self, note: ValueId) -> Lowering<()> {
+        let ulong = self.int(64);
+        let value = self.op_words(Op::Load, ulong, vec![note.word(), 2, 8]);
+        self.leave_with(note, value)
+    }
+
+    /// Leaves the function after a panic that is in the note, whose first word has a value.
+    fn leave_with(&mut self, note: ValueId, value: ValueId) -> Lowering<()> {
         if self.arguments.is_some() {
             let (loads, checksum, values) = self.output.note_values(note);
             loads.into_iter().for_each(|inst| self.push(inst));
             self.report(value, Some(checksum), &values);
             self.panic_exits.insert(self.current);
         }
-        self.leave()?;
-        self.begin(go_on);
-        Ok(())
+        self.leave()
+    }
+
+    /// Whether the call at a place never returns.
+    pub(super) fn is_last_call(&self, (block, position): (BlockIndex, usize)) -> bool {
+        let block = self.function.blocks.get(block.0 as usize);
+        let next = block.and_then(|block| block.instructions.get(position + 1));
+        next.is_some_and(|next| next.kind == Kind::Unreachable)
     }
 
     /// Lets the block tell the host of a panic, if the host is to be told.
@@ -1395,18 +1431,6 @@ pub(super) fn constants(operands: &[Typed]) -> Option<Vec<(&Type, &Constant)>> {
 fn part_of(value: u128, index: usize) -> u64 {
     let by = u32::try_from(index).ok().and_then(|index| index.checked_mul(64));
     by.and_then(|by| value.checked_shr(by)).unwrap_or(0) as u64
-}
-
-/// The first instruction of a block from which on nothing reads memory before the panic that ends the block. The number of
-/// instructions, if no panic ends it.
-fn begin_of_message(instructions: &[Instruction]) -> usize {
-    match instructions.len().checked_sub(2) {
-        Some(panic) if is_diverging(instructions, panic) => {
-            let read = instructions.iter().take(panic).rposition(|instruction| may_read(&instruction.kind));
-            read.map_or(0, |read| read + 1)
-        }
-        _ => instructions.len(),
-    }
 }
 
 /// Whether an instruction may read memory.
