@@ -186,6 +186,19 @@ fn functions_that_never_return_are_called() {
 }
 
 #[test]
+fn a_match_over_128_bits() {
+    let compiler = Compiler::new();
+    let source = "#[kernel] pub fn k(_i: Item<1>, x: &[u64], mut y: Out<u32>) {
+            *y = match u128::from(x[0]) * u128::from(x[1]) {
+                1 => x[2] as u32, 0x1_0000_0000_0000_0000 => x[3] as u32 * 3, u128::MAX => 9, 7 => x[4] as u32 ^ 5, _ => 1,
+            };
+        }";
+    let compiled = sound(&compiler, source);
+    let switches: Vec<_> = compiled.module.instructions().filter(|i| i.is(Op::Switch)).collect();
+    assert!(switches.iter().any(|switch| switch.operand(2) == Some(0)), "{switches:?}");
+}
+
+#[test]
 fn vectors_of_bits() {
     let compiler = Compiler::new();
     let source = "#[inline(never)] fn changed(x: u16) -> u16 { x ^ 0x1234 }

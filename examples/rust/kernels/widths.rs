@@ -186,6 +186,22 @@ pub fn wide_and_doubles(item: Item<1>, numbers: &[u64], mut out: Out<[u64; 8]>) 
     *out = [h, j, k, l, c, d, e, g];
 }
 
+/// Tells numbers of 128 bits apart.
+#[kernel]
+pub fn matched(item: Item<1>, numbers: &[u64], mut out: Out<u64>) {
+    let [i] = item.global_id();
+    let (x, y) = (numbers[i], numbers[i + 1]);
+    let wide = u128::from(x) << 64 | u128::from(y);
+    *out = match wide {
+        0x1_0000_0000_0000_0000 => x.wrapping_mul(3),
+        0x1_0000_0000_0000_0001 => y ^ 77,
+        0x2_0000_0000_0000_0000 => x << 9,
+        1 => 3 - y,
+        u128::MAX => x / 5,
+        _ => x ^ y,
+    };
+}
+
 /// Which bytes of two numbers have their highest bit set, by vector instructions of the host.
 #[kernel]
 pub fn highest_bits(item: Item<1>, numbers: &[u64], mut out: Out<u32>) {

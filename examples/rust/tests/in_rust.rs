@@ -176,6 +176,18 @@ fn wide_numbers_and_floats() {
 }
 
 #[test]
+fn matches_over_128_bits() {
+    let (context, queue) = queue();
+    let x = [1, 0, 1, 1, 2, 0, 0, u64::MAX, u64::MAX, 2, 1, 0];
+    let (given, out) = (queue.upload(&x).unwrap(), context.alloc_device::<u64>(11).unwrap());
+    queue.parallel_for(11, kernels::widths::matched(&given, &out)).unwrap();
+    let mut wanted = [0; 11];
+    host::widths::matched::run_on_host(HostRange::new([11]), &x, &mut wanted);
+    assert_eq!(queue.read(&out).unwrap(), wanted);
+    assert_eq!(wanted[..5], [3, 2, 76, 3, 1024]);
+}
+
+#[test]
 fn vectors_of_bits() {
     let (context, queue) = queue();
     let x = numbers(N + 1);

@@ -10,10 +10,12 @@ use super::messages::{DivergingCall, Source};
 use super::mixed::mixed_places;
 use super::overwritten::leave_out_overwritten;
 use super::types::{Leaf, Scalar, class, leaves, range, storage_width};
+use super::wide::Wide;
 use super::{Argument, Output, panics};
 use crate::llvm::layout;
 use crate::llvm::tree::{
-    BlockIndex, Callee, Constant, Expression, Function, Instruction, Kind, Local, Operand, Type, Typed,
+    BlockIndex, Callee, Constant, Expression, Function, Instruction, IntPredicate, Kind, Local, Operand,
+    Type, Typed,
 };
 use crate::memory;
 use crate::program::Symbol;
@@ -1077,6 +1079,9 @@ impl<'a, 'p> Lower<'a, 'p> {
         let values = |width: u32| cases.iter().map(move |(case, _)| *case as u64 & mask(width));
         let words = |width: u32| values(width).map(|value| value as u32).collect();
         let (id, values): (ValueId, Vec<u32>) = match parts.as_slice() {
+            [_, Leaf { scalar: Scalar::Int(_), .. }] => {
+                (self.which_case(value, cases)?, (0..cases.len() as u32).collect())
+            }
             [Leaf { scalar: Scalar::Bool, .. }] => {
                 let (one, zero) = (self.number(32, 1), self.number(32, 0));
                 (self.op(Op::Select, uint, &[id, one, zero]), words(32))
@@ -1094,6 +1099,26 @@ impl<'a, 'p> Lower<'a, 'p> {
         }
         self.end(Op::Switch, &operands);
         Ok(())
+    }
+
+    /// The number of the case that a number of more than 64 bits is; the number of cases for all others.
+    fn which_case(&mut self, (ty, value): &Typed, cases: &[(u128, BlockIndex)]) -> Lowering<ValueId> {
+        let (Type::Int(width @ 65..=128), &[low, high]) = (ty, &*self.operand(ty, value, Storage::Global)?)
+        else {
+            return Err(format!("a `match` over a value of the type {ty}").into());
+        };
+        let uint = self.int(32);
+        let mut which = self.number(32, cases.len() as u64);
+        for (number, (case, _)) in (0..).zip(cases) {
+            let number = self.number(32, number);
+            let case = Wide {
+                low: self.number(64, part_of(*case, 0)),
+                high: self.number(width - 64, part_of(*case, 1) & mask(width - 64)),
+            };
+            let is_it = self.wide_compare(IntPredicate::Eq, *width, Wide { low, high }, case);
+            which = self.op(Op::Select, uint, &[is_it, number, which]);
+        }
+        Ok(which)
     }
 
     /// A value of 32 bits that tells apart what a value of 64 bits may be, and what it is for each of these. Drivers
