@@ -11,7 +11,7 @@ use std::rc::Rc;
 use crate::llvm::tree::{
     BlockIndex, Callee, Cast, Constant, Expression, Function, Instruction, Kind, Local, Operand, Type, Typed,
 };
-use crate::memory::Image;
+use crate::memory::{self, Image};
 use crate::program::{Program, Symbol};
 use crate::{Result, demangle, kernels};
 
@@ -735,17 +735,19 @@ pub(crate) fn is_panic(
     instructions: &[Instruction],
     position: usize,
 ) -> bool {
-    let Some(Kind::Call { callee, .. }) = instructions.get(position).map(|call| &call.kind) else {
+    let Some(Kind::Call { callee, arguments, .. }) = instructions.get(position).map(|call| &call.kind) else {
         return false;
     };
     if !instructions.get(position + 1).is_some_and(|next| matches!(next.kind, Kind::Unreachable)) {
         return false;
     }
-    // Of the functions of Rust's own crates that panic, what they are given is shown.
+    // Of the functions of Rust's own crates that panic, what they are given is shown. Those with `#[track_caller]` are given a
+    // place, which is a table of references.
     let is_own = |name: &str| {
         let path = demangle::path(name);
-        !["core::", "alloc::", "std::"].iter().any(|own| path.starts_with(own))
+        !["core::", "alloc::", "std::", "oclave_kernel::"].iter().any(|own| path.starts_with(own))
             && program.function(module, name).is_some()
+            && !arguments.iter().any(|(_, argument)| is_table(program, module, argument))
     };
     let is_called = match callee {
         Callee::Function(name) => is_own(name),
@@ -753,6 +755,14 @@ pub(crate) fn is_panic(
         _ => false,
     };
     !is_hint(callee) && !is_called
+}
+
+/// Whether an operand is the address of a constant that holds addresses.
+fn is_table(program: &Program, module: usize, operand: &Operand) -> bool {
+    let Operand::Constant(constant) = operand else { return false };
+    let name = memory::address(constant).and_then(|(name, _)| name);
+    let image = name.and_then(|name| Image::of_global(program, module, &name).ok());
+    image.is_some_and(|image| !image.addresses.is_empty())
 }
 
 fn is_hint(callee: &Callee) -> bool {
