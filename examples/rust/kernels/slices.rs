@@ -88,3 +88,24 @@ pub fn pairs(item: Item<1>, x: &[u32], mut out: Out<u32>) {
     }
     *out = numbers.as_flattened().iter().fold(0, |hash: u32, number| hash.rotate_left(5) ^ number.to_bits());
 }
+
+#[inline(never)]
+fn sum_of(slots: &[Option<&u32>; 16]) -> u32 {
+    slots.iter().flatten().fold(0, |sum: u32, value| sum.rotate_left(5).wrapping_add(**value))
+}
+
+/// Private references, or none.
+#[kernel]
+pub fn slots(item: Item<1>, x: &[u32], mut out: Out<u32>) {
+    let [i] = item.global_id();
+    let own: [u32; 4] = std::array::from_fn(|k| x[i + k]);
+    let mut slots: [Option<&u32>; 16] = [None; 16];
+    slots[x[i] as usize % 16] = Some(&own[i % 4]);
+    if x[i + 1] % 2 == 0 {
+        slots[i % 16] = Some(&own[1]);
+    }
+    let copied = slots;
+    slots[3] = None;
+    let here = slots.iter().flatten().fold(0, |sum: u32, value| sum.wrapping_mul(31) ^ **value);
+    *out = here ^ sum_of(&copied);
+}

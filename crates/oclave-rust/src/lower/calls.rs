@@ -157,9 +157,9 @@ impl Lower<'_, '_> {
             }
             copies => copies.to_vec(),
         };
-        let (address, _) = self.pointer(&Operand::Local(pointer))?;
-        let (ulong, uint) = (self.int(64), self.int(32));
-        let number = self.op(Op::ConvertPtrToU, ulong, &[address]);
+        let (address, storage) = self.pointer(&Operand::Local(pointer))?;
+        let uint = self.int(32);
+        let number = self.number_of_address(address, storage);
         let number = self.op(Op::UConvert, uint, &[number]);
         let labels: Vec<ValueId> = copies.iter().map(|_| self.output.builder.value()).collect();
         let end = self.output.builder.value();

@@ -7,7 +7,6 @@ use oclave_spirv::{Code, Op, TypeId, ValueId};
 
 use super::code::{Block, Inst, assemble, leave_out_unused};
 use super::messages::{DivergingCall, Source};
-use super::mixed::mixed_places;
 use super::overwritten::leave_out_overwritten;
 use super::types::{Leaf, Scalar, class, leaves, range, storage_width};
 use super::wide::Wide;
@@ -112,8 +111,6 @@ pub(super) struct Lower<'a, 'p> {
     prologue: Vec<Inst>,
     /// The places in the source that waits come from.
     pub(super) origins: Vec<Vec<Place>>,
-    /// The addresses of private memory that has numbers in the place of pointers.
-    pub(super) mixed: BTreeSet<Local>,
 }
 
 impl<'a, 'p> Lower<'a, 'p> {
@@ -146,7 +143,6 @@ impl<'a, 'p> Lower<'a, 'p> {
             note: None,
             prologue: Vec::new(),
             origins: Vec::new(),
-            mixed: mixed_places(function),
         }
     }
 
@@ -772,8 +768,7 @@ impl<'a, 'p> Lower<'a, 'p> {
         if let Some((function, _)) = self.output.program.function(self.copy.symbol.module, &name) {
             let number = self.output.function_number(&function);
             let number = self.number(64, number);
-            let ty = self.output.byte_pointer(wanted);
-            return Ok(self.op(Op::ConvertUToPtr, ty, &[number]));
+            return Ok(self.address_of_number(number, wanted));
         }
         if self.output.program.is_function(self.copy.symbol.module, &name) {
             return Err(Refusal::new(

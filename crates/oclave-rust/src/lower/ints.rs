@@ -3,6 +3,7 @@
 use oclave_spirv::{Op, ValueId};
 
 use super::function::{Lower, Lowering, Refusal, mask};
+use super::memory::may_have_other_null;
 use super::types::{Leaf, Scalar, leaves, storage_width};
 use super::wide::{NARROWER, Wide};
 use crate::llvm::tree::{Binary, Cast, Instruction, IntPredicate, Operand, Type};
@@ -233,7 +234,7 @@ impl Lower<'_, '_> {
     /// The device's own number of a null pointer, where it may be other than 0, and what is added to other addresses then. That is 0 if
     /// null is 0. It is more than any alignment if all bits of null are set.
     fn null_number(&mut self, storage: Storage) -> Option<(ValueId, ValueId)> {
-        if !matches!(storage, Storage::Function | Storage::Local) {
+        if !may_have_other_null(storage) {
             return None;
         }
         let (ty, pointer) = (self.int(64), self.output.byte_pointer(storage));

@@ -64,7 +64,6 @@ impl Lower<'_, '_> {
         atomic: Option<Ordering>,
     ) -> Lowering<()> {
         let behind = self.behind(pointer);
-        let is_mixed = instruction.ty == Type::Pointer && self.is_mixed(pointer);
         let (pointer, storage) = self.pointer(pointer)?;
         let parts = in_memory(&instruction.ty)?;
         if let Some(ordering) = atomic {
@@ -76,12 +75,7 @@ impl Lower<'_, '_> {
             self.set(instruction, vec![value]);
             return Ok(());
         }
-        let values = if is_mixed {
-            let number = self.load_leaves(pointer, storage, &leaves(&Type::Int(64))?, behind, align)?;
-            number.iter().map(|number| self.address_of_number(*number, behind)).collect()
-        } else {
-            self.load_leaves(pointer, storage, &parts, behind, align)?
-        };
+        let values = self.load_leaves(pointer, storage, &parts, behind, align)?;
         self.set(instruction, values);
         Ok(())
     }
@@ -94,7 +88,6 @@ impl Lower<'_, '_> {
         atomic: Option<Ordering>,
     ) -> Lowering<()> {
         let behind = self.behind(pointer);
-        let is_mixed = value.0 == Type::Pointer && self.is_mixed(pointer);
         let values = self.operand(&value.0, &value.1, behind)?;
         let (pointer, storage) = self.pointer(pointer)?;
         let parts = in_memory(&value.0)?;
@@ -108,17 +101,7 @@ impl Lower<'_, '_> {
             self.effect(Op::AtomicStore, &operands);
             return Ok(());
         }
-        if is_mixed {
-            let numbers: Vec<ValueId> =
-                values.iter().map(|value| self.number_of_address(*value, behind)).collect();
-            return self.store_leaves(pointer, storage, &leaves(&Type::Int(64))?, &numbers, behind, align);
-        }
         self.store_leaves(pointer, storage, &parts, &values, behind, align)
-    }
-
-    /// Whether memory has numbers of addresses in the place of pointers.
-    fn is_mixed(&self, pointer: &Operand) -> bool {
-        matches!(pointer, Operand::Local(pointer) if self.mixed.contains(pointer))
     }
 
     // A volatile access of Rust is one access of the device. Its compiler is not told more: `Global` and `Local` of
@@ -161,6 +144,12 @@ impl Lower<'_, '_> {
                         joined = self.op(Op::BitwiseOr, ty, &[joined, piece]);
                     }
                     self.masked(joined, width)
+                }
+                Scalar::Pointer if may_have_other_null(behind) => {
+                    let ulong = self.int(64);
+                    let typed = self.cast_pointer(at, storage, ulong);
+                    let number = self.op_words(Op::Load, ulong, vec![typed.word(), flags, align as u32]);
+                    self.address_of_number(number, behind)
                 }
                 scalar => {
                     let ty = self.leaf_type(scalar, behind);
@@ -207,6 +196,12 @@ impl Lower<'_, '_> {
                         let align = common_align(align, offset) as u32;
                         self.effect(Op::Store, &[typed.word(), piece.word(), flags, align]);
                     }
+                }
+                Scalar::Pointer if may_have_other_null(behind) => {
+                    let ulong = self.int(64);
+                    let typed = self.cast_pointer(at, storage, ulong);
+                    let number = self.number_of_address(*value, behind);
+                    self.effect(Op::Store, &[typed.word(), number.word(), flags, align as u32]);
                 }
                 scalar => {
                     let ty = self.leaf_type(scalar, behind);
@@ -566,6 +561,12 @@ impl Lower<'_, '_> {
         let ty = self.output.byte_pointer(Storage::Local);
         self.op(Op::Bitcast, ty, &[variable])
     }
+}
+
+/// Whether a null pointer to a kind of memory may be another number than 0, which it is in all of rustc's code. Memory has numbers of
+/// addresses in the place of such pointers: rustc writes numbers and reads pointers, and copies or fills bytes.
+pub(super) fn may_have_other_null(storage: Storage) -> bool {
+    matches!(storage, Storage::Function | Storage::Local)
 }
 
 /// The scalars of a value that lies in memory.

@@ -17,7 +17,6 @@ mod ints;
 mod library;
 mod memory;
 mod messages;
-mod mixed;
 mod nested;
 mod overwritten;
 pub(crate) mod panics;
