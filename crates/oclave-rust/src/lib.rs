@@ -51,6 +51,8 @@ pub const RUSTC_FLAGS: &[&str] = &[
     "-Cdebuginfo=line-tables-only",
     // Barriers must not be copied into branches. See `keep_whole` of oclave-kernel for other passes.
     "-Cllvm-args=-unswitch-threshold=0",
+    // No device has tables of addresses. Drivers make tables of numbers themselves.
+    "-Cllvm-args=-switch-to-lookup=false",
 ];
 
 /// The text of one crate.

@@ -199,6 +199,33 @@ fn a_match_over_128_bits() {
 }
 
 #[test]
+fn a_match_gives_references_to_statics() {
+    let compiler = Compiler::new();
+    sound(
+        &compiler,
+        "static A: [f32; 4] = [1.0; 4]; static B: [f32; 4] = [2.0; 4]; static C: [f32; 4] = [3.0; 4]; static D: [f32; 4] = [4.0; 4];
+        #[kernel] pub fn k(item: Item<1>, kind: &[u32], mut y: Out<f32>) {
+            let [i] = item.global_id();
+            let table = match kind[i] { 0 => &A, 1 => &B, 2 => &C, _ => &D };
+            *y = table[i % 4];
+        }",
+    );
+    sound(
+        &compiler,
+        "trait Shape { fn area(&self, x: f32) -> f32; }
+        struct Square; struct Circle; struct Line;
+        impl Shape for Square { fn area(&self, x: f32) -> f32 { x * x } }
+        impl Shape for Circle { fn area(&self, x: f32) -> f32 { 3.0 * x * x } }
+        impl Shape for Line { fn area(&self, x: f32) -> f32 { x } }
+        #[kernel] pub fn k(item: Item<1>, kind: &[u32], mut y: Out<f32>) {
+            let [i] = item.global_id();
+            let shape: &dyn Shape = match kind[i] { 0 => &Square, 1 => &Circle, 2 => &Line, 3 => &Square, 4 => &Line, _ => &Circle };
+            *y = shape.area(i as f32);
+        }",
+    );
+}
+
+#[test]
 fn vectors_of_bits() {
     let compiler = Compiler::new();
     let source = "#[inline(never)] fn changed(x: u16) -> u16 { x ^ 0x1234 }

@@ -109,3 +109,21 @@ pub fn slots(item: Item<1>, x: &[u32], mut out: Out<u32>) {
     let here = slots.iter().flatten().fold(0, |sum: u32, value| sum.wrapping_mul(31) ^ **value);
     *out = here ^ sum_of(&copied);
 }
+
+static SMALL: [u32; 4] = [1, 2, 3, 5];
+static LARGE: [u32; 4] = [100, 400, 900, 1600];
+static EVEN: [u32; 4] = [22, 44, 66, 88];
+static ODD: [u32; 4] = [7, 77, 777, 7777];
+
+/// One of several tables.
+#[kernel]
+pub fn tables(item: Item<1>, x: &[u32], mut out: Out<u32>) {
+    let [i] = item.global_id();
+    let table = match x[i] % 5 {
+        0 => &SMALL,
+        1 => &LARGE,
+        2 => &EVEN,
+        _ => &ODD,
+    };
+    *out = table[x[i + 1] as usize % 4];
+}

@@ -897,7 +897,7 @@ fn parts_of_private_arrays() {
             assert_eq!(queue.read(&out).unwrap(), wanted, "{}", stringify!($kernel));
         )*};
     }
-    compare!(characters butterflies pairs slots);
+    compare!(characters butterflies pairs slots tables);
 }
 
 #[test]
