@@ -238,6 +238,11 @@ groups! {
 
 impl<const D: usize> WorkGroup<D> {
     /// The value of the work-item with a [local id](Item::local_id), which must be the same for all.
+    ///
+    /// On devices, an id beyond the group gives any value: a check would cost a barrier.
+    ///
+    /// # Panics
+    /// In `run_on_host`, if the group has no such work-item.
     #[inline(always)]
     pub fn broadcast<T: GroupNumber>(self, value: T, local_id: [usize; D]) -> T {
         let mut id = [0; 3];
@@ -258,6 +263,11 @@ impl<const D: usize> WorkGroup<D> {
 
 impl<const D: usize> SubGroup<D> {
     /// The value of the work-item with a [local id](Self::local_id), which must be the same for all.
+    ///
+    /// On devices, an id beyond the group gives any value: a check would cost a question to all of the sub-group.
+    ///
+    /// # Panics
+    /// In `run_on_host`, if the group has no such work-item.
     #[inline(always)]
     pub fn broadcast<T: GroupNumber>(self, value: T, local_id: u32) -> T {
         #[cfg(oclave_device)]

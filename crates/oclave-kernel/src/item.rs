@@ -154,10 +154,12 @@ impl<const D: usize> Item<D> {
     #[cfg_attr(not(oclave_device), track_caller)]
     pub fn local_array<T: Data, const N: usize>(&self) -> Local<T> {
         const { assert!(align_of::<T>() <= 8, "local arrays are aligned to 8 bytes") };
+        // An array that is too large is an error of the build.
+        let size = const { size_of::<[T; N]>() };
         #[cfg(oclave_device)]
-        let first = crate::parameter::device::local_memory((N * size_of::<T>()) as u64).cast();
+        let first = crate::parameter::device::local_memory(size as u64).cast();
         #[cfg(not(oclave_device))]
-        let first = crate::host::local_array(self.group, N * size_of::<T>()).cast();
+        let first = crate::host::local_array(self.group, size).cast();
         Local { first, len: N, of: PhantomData }
     }
 }

@@ -226,6 +226,17 @@ fn a_match_gives_references_to_statics() {
 }
 
 #[test]
+#[should_panic(expected = "too big")]
+fn local_arrays_that_are_too_large() {
+    let source = "#[kernel] pub fn k(item: Item<1>, mut y: Out<u64>) {
+            let t = item.local_array::<u64, { 1 << 61 }>();
+            t.set(0, 1);
+            *y = t.get(1);
+        }";
+    Compiler::new().text(&format!("{HEAD}{source}"));
+}
+
+#[test]
 fn vectors_of_bits() {
     let compiler = Compiler::new();
     let source = "#[inline(never)] fn changed(x: u16) -> u16 { x ^ 0x1234 }
