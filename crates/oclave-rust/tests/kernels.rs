@@ -237,6 +237,16 @@ fn local_arrays_that_are_too_large() {
 }
 
 #[test]
+fn nand_is_a_loop_and_black_box_is_nothing() {
+    let compiler = Compiler::new();
+    let source = "#[kernel] pub fn k(_i: Item<1>, x: &[AtomicU32], mut y: Out<u32>) {
+            *y = std::hint::black_box(x[0].fetch_nand(5, Ordering::Relaxed)) + 1;
+        }";
+    let compiled = sound(&compiler, source);
+    assert!(compiled.module.instructions().any(|i| i.is(Op::AtomicCompareExchange)));
+}
+
+#[test]
 fn vectors_of_bits() {
     let compiler = Compiler::new();
     let source = "#[inline(never)] fn changed(x: u16) -> u16 { x ^ 0x1234 }

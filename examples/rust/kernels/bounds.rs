@@ -216,6 +216,12 @@ fn end_at(seen: &[AtomicU32], i: usize) -> ! {
     panic!("index {i} is odd");
 }
 
+/// Changes what all work-items share, in turns.
+#[kernel]
+pub fn in_common(_item: Item<1>, shared: &[AtomicU32], mut out: Out<u32>) {
+    *out = std::hint::black_box(shared[0].fetch_nand(0xff, Ordering::Relaxed));
+}
+
 /// Counts work-items before they panic in a function.
 #[kernel]
 pub fn odd_ones(item: Item<1>, seen: &[AtomicU32], mut out: Out<u32>) {

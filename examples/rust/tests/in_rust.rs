@@ -584,6 +584,22 @@ fn places_from_memory() {
 }
 
 #[test]
+fn complements_in_common() {
+    let (_, queue) = queue();
+    let (shared, out) = (queue.upload(&[0x1234_u32]).unwrap(), queue.upload(&[0_u32; 101]).unwrap());
+    queue.parallel_for(101, kernels::bounds::in_common(&shared, &out)).unwrap();
+    // The first of them, and those behind it in turns.
+    let mut found = queue.read(&out).unwrap();
+    found.sort_unstable();
+    let next = !0x34_u32;
+    assert_eq!(found.first(), Some(&0x1234));
+    assert_eq!(found.iter().filter(|value| **value == next).count(), 50);
+    let other = !(next & 0xff);
+    assert_eq!(found.iter().filter(|value| **value == other).count(), 50);
+    assert_eq!(queue.read(&shared).unwrap(), [next]);
+}
+
+#[test]
 fn functions_that_never_return() {
     let (_, queue) = queue();
     let (seen, out) = (queue.upload(&[0_u32]).unwrap(), queue.upload(&[0_u32; 9]).unwrap());

@@ -1023,11 +1023,10 @@ impl<'t> Parser<'t> {
             }
             "atomicrmw" => {
                 self.eat_word("volatile");
-                let op = match self.token {
-                    Token::Word(word) => atomic_op(word),
-                    _ => None,
+                let word = if let Token::Word(word) = self.token { word } else { "" };
+                let Some(op) = atomic_op(word) else {
+                    return Ok(self.unknown(&format!("atomicrmw {word}"), first));
                 };
-                let Some(op) = op else { return Ok(self.unknown("atomicrmw", first)) };
                 self.advance();
                 let (_, pointer) = self.typed()?;
                 self.expect(',')?;
@@ -1183,7 +1182,8 @@ impl<'t> Parser<'t> {
         Ok(path)
     }
 
-    /// Assembly, behind its keyword: what oclave-kernel has to keep barriers whole, and libm's square roots. All else is refused.
+    /// Assembly, behind its keyword: none at all, as `black_box` and the barriers of oclave-kernel have it, and libm's square
+    /// roots. All else is refused.
     fn assembly(&mut self, ty: Type, first: u32) -> Parsed<(Type, Kind)> {
         let mut texts = Vec::new();
         while !matches!(self.token, Token::Symbol('(') | Token::End) {
@@ -1197,7 +1197,7 @@ impl<'t> Parser<'t> {
         let is_root =
             ["sqrtss ", "sqrtsd ", "fsqrt "].iter().any(|name| template.starts_with(name.as_bytes()));
         let (mut callee, mut arguments) = (Callee::Other("assembly"), Vec::new());
-        if template.is_empty() && self.is(')') {
+        if template.is_empty() && (self.is(')') || ty == Type::Void) {
             callee = Callee::Nothing;
         } else if is_root && matches!(ty, Type::Float | Type::Double) {
             callee = Callee::Function("llvm.sqrt".into());
@@ -1472,6 +1472,7 @@ fn atomic_op(word: &str) -> Option<AtomicOp> {
         "min" => AtomicOp::Min,
         "umax" => AtomicOp::UMax,
         "umin" => AtomicOp::UMin,
+        "nand" => AtomicOp::Nand,
         _ => return None,
     })
 }

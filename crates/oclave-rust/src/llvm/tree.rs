@@ -230,6 +230,8 @@ pub(crate) enum AtomicOp {
     Min,
     UMax,
     UMin,
+    /// The complement of `and`.
+    Nand,
 }
 
 /// What is called.

@@ -23,7 +23,7 @@ impl Lower<'_, '_> {
         let stem = stem(name);
         let is_widest = |ty: &Type| matches!(ty, Type::Int(129..));
         if is_widest(ty) || arguments.iter().any(|(ty, _)| is_widest(ty)) {
-            return Err(format!("`{name}`").into());
+            return Err(Refusal::new(format!("`llvm.{stem}` of numbers of more than 128 bits"), NARROWER));
         }
         match stem {
             "assume"
@@ -171,7 +171,7 @@ impl Lower<'_, '_> {
         let few = || Refusal::from("an intrinsic with too few operands");
         let first = *operands.first().ok_or_else(few)?;
         if width == 1 {
-            return Err(format!("`llvm.{name}`").into());
+            return Err(Refusal::new(format!("`llvm.{stem}` of `bool`"), "convert it to `u8` there"));
         }
         let own = storage_width(width);
         let ty = self.int(width);

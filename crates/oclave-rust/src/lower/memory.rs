@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use oclave_spirv::{ALIGNED, Capability, Op, ValueId};
+use oclave_spirv::{ALIGNED, Capability, Op, TypeId, ValueId};
 
 use super::function::{Lower, Lowering, Refusal};
 use super::types::{Leaf, Scalar, class, leaves, storage_width};
@@ -293,6 +293,11 @@ impl Lower<'_, '_> {
         let typed = self.cast_pointer(pointer, storage, ty);
         let [scope, semantics] = self.atomic_operands(storage, ordering);
         let op = match op {
+            AtomicOp::Nand => {
+                let before = self.nand(typed, ty, value, storage, ordering);
+                self.set(instruction, vec![before]);
+                return Ok(());
+            }
             AtomicOp::Exchange => Op::AtomicExchange,
             AtomicOp::Add => Op::AtomicIAdd,
             AtomicOp::Sub => Op::AtomicISub,
@@ -308,6 +313,36 @@ impl Lower<'_, '_> {
         let before = self.of_atomic(before, scalar);
         self.set(instruction, vec![before]);
         Ok(())
+    }
+
+    /// Puts the complement of `and` in the place of a value, which takes a loop. Gives the value.
+    fn nand(
+        &mut self,
+        pointer: ValueId,
+        ty: TypeId,
+        other: ValueId,
+        storage: Storage,
+        ordering: Ordering,
+    ) -> ValueId {
+        let [scope, semantics] = self.atomic_operands(storage, ordering);
+        let [_, relaxed] = self.atomic_operands(storage, Ordering::Monotonic);
+        let bool = self.bool();
+        let align = self.output.builder.int_width(ty).unwrap_or(64) / 8;
+        let last = self.variable(ty, None);
+        let first = self.op(Op::AtomicLoad, ty, &[pointer, scope, relaxed]);
+        self.effect(Op::Store, &[last.word(), first.word(), ALIGNED, align]);
+        let [head, done] = [(); 2].map(|()| self.output.builder.value());
+        self.end(Op::Branch, &[head.word()]);
+        self.begin(head);
+        let before = self.op_words(Op::Load, ty, vec![last.word(), ALIGNED, align]);
+        let both = self.op(Op::BitwiseAnd, ty, &[before, other]);
+        let new = self.op(Op::Not, ty, &[both]);
+        let seen = self.op(Op::AtomicCompareExchange, ty, &[pointer, scope, semantics, relaxed, new, before]);
+        self.effect(Op::Store, &[last.word(), seen.word(), ALIGNED, align]);
+        let is_done = self.op(Op::IEqual, bool, &[seen, before]);
+        self.end(Op::BranchConditional, &[is_done.word(), done.word(), head.word()]);
+        self.begin(done);
+        before
     }
 
     pub(super) fn compare_exchange(
