@@ -426,8 +426,8 @@ fn references_to_different_memory_are_generic() {
             let either: &[u32] = if i % 2 == 0 { x } else { &own };
             *y = std::hint::black_box(either).iter().fold(0, |a, b| a ^ *b);
         }";
-    // `black_box` is assembly.
-    assert!(lowered(&compiler, source).is_err());
+    // `black_box` is assembly without instructions.
+    assert!(has_generic_pointers(&sound(&compiler, source)));
     let source = source.replace("std::hint::black_box(either)", "pick(either, i)")
         + "#[inline(never)] fn pick(x: &[u32], i: usize) -> &[u32] { &x[i % 2..] }";
     let compiled = sound(&compiler, &source);
