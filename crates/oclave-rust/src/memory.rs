@@ -147,7 +147,7 @@ pub(crate) fn constant_offset<'i>(
 }
 
 /// An index, extended to 64 bits.
-fn signed(value: u128, ty: &Type) -> u64 {
+pub(crate) fn signed(value: u128, ty: &Type) -> u64 {
     match ty {
         Type::Int(width @ 1..=63) => {
             let shift = 64 - width;

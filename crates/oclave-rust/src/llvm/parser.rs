@@ -563,7 +563,7 @@ impl<'t> Parser<'t> {
 
     // Functions.
 
-    /// Skips attributes in front of a type or a name.
+    /// Skips attributes and flags in front of a type or a name.
     fn skip_attributes(&mut self) -> Parsed<()> {
         loop {
             match self.token {
@@ -799,11 +799,6 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Skips flags in front of a type.
-    fn skip_flags(&mut self) -> Parsed<()> {
-        self.skip_attributes()
-    }
-
     fn instruction(&mut self) -> Parsed<Instruction> {
         let first = self.line;
         let mut result = None;
@@ -862,7 +857,7 @@ impl<'t> Parser<'t> {
     fn operation(&mut self, opcode: &str, first: u32) -> Parsed<(Type, Kind)> {
         if let Some(mut op) = binary(opcode) {
             let is_disjoint = self.eat_word("disjoint");
-            self.skip_flags()?;
+            self.skip_attributes()?;
             let ty = self.ty()?;
             // LLVM writes a sum this way if no bit is in both. Drivers recognize consecutive indices in sums alone.
             if is_disjoint && matches!(ty, Type::Int(32 | 64)) {
@@ -882,7 +877,7 @@ impl<'t> Parser<'t> {
             return Ok((ty, kind));
         }
         if let Some(op) = cast(opcode) {
-            self.skip_flags()?;
+            self.skip_attributes()?;
             let (from, value) = self.typed()?;
             self.expect_word("to")?;
             let to = self.ty()?;
@@ -890,7 +885,7 @@ impl<'t> Parser<'t> {
         }
         Ok(match opcode {
             "fneg" | "freeze" => {
-                self.skip_flags()?;
+                self.skip_attributes()?;
                 let (ty, value) = self.typed()?;
                 (ty, if opcode == "fneg" { Kind::FNeg(value) } else { Kind::Freeze(value) })
             }
@@ -911,7 +906,7 @@ impl<'t> Parser<'t> {
                 (bools(&ty), Kind::CompareFloats(predicate, ty, left, right))
             }
             "select" => {
-                self.skip_flags()?;
+                self.skip_attributes()?;
                 let condition = self.typed()?;
                 self.expect(',')?;
                 let (ty, yes) = self.typed()?;
@@ -921,7 +916,7 @@ impl<'t> Parser<'t> {
             }
             "phi" => self.phi()?,
             "alloca" => {
-                self.skip_flags()?;
+                self.skip_attributes()?;
                 let ty = self.ty()?;
                 let mut count = None;
                 while self.line == first && self.is(',') {
@@ -957,7 +952,7 @@ impl<'t> Parser<'t> {
             }
             "getelementptr" => {
                 let in_bounds = self.is_word("inbounds");
-                self.skip_flags()?;
+                self.skip_attributes()?;
                 let element = self.ty()?;
                 self.expect(',')?;
                 let (ty, base) = self.typed()?;
@@ -1144,7 +1139,7 @@ impl<'t> Parser<'t> {
     }
 
     fn phi(&mut self) -> Parsed<(Type, Kind)> {
-        self.skip_flags()?;
+        self.skip_attributes()?;
         let ty = self.ty()?;
         let mut incoming = Vec::new();
         while self.eat('[') {
@@ -1211,7 +1206,7 @@ impl<'t> Parser<'t> {
         if opcode != "call" && opcode != "invoke" {
             self.expect_word("call")?;
         }
-        self.skip_flags()?;
+        self.skip_attributes()?;
         let ty = self.ty()?;
         if self.is('(') {
             // The type of a function with a variable number of arguments.

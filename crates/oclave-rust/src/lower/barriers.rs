@@ -20,7 +20,8 @@ use oclave_spirv::{ALIGNED, Capability, Op, StorageClass, TypeId, ValueId, is_gr
 
 use super::calls::{SUB_GROUP, WORK_GROUP};
 use super::code::{Block, Inst, edges, effect, ids, rename, targets};
-use super::function::Lower;
+use super::copied::leading_to;
+use super::function::{Lower, Lowering, Refusal};
 
 /// Sequentially consistent, for local and global memory.
 const SEMANTICS: u64 = 0x310;
@@ -69,6 +70,13 @@ pub(super) fn waits(inst: &Inst, scope: ValueId) -> bool {
 /// More barriers than a kernel gets.
 const MOST: usize = 64;
 
+fn too_many() -> Refusal {
+    Refusal::new(
+        "it panics in more places between its barriers than can be kept apart",
+        "check before the first barrier, or split the kernel",
+    )
+}
+
 /// The first block of a loop, and all.
 pub(super) type Loop = (usize, BTreeSet<usize>);
 
@@ -83,18 +91,18 @@ enum Next {
 
 impl Lower<'_, '_> {
     /// Lets all work-items meet where some would wait for others, if the kernel waits and may panic.
-    pub(super) fn meet(&mut self) {
+    pub(super) fn meet(&mut self) -> Lowering<()> {
         let uint = self.int(32);
         let [none, one] = [0, 1].map(|value| self.number(32, value));
         let (waits, votes) = (self.waits(), self.waits_for(SUB_GROUP));
         if self.panic_exits.is_empty() || !(waits || votes) {
-            return;
+            return Ok(());
         }
         let mut begin = Vec::new();
         if votes {
             let panicked = self.variable(uint, None);
             begin.push(store(panicked, none));
-            self.meet_in(SUB_GROUP, Know::Votes { panicked });
+            self.meet_in(SUB_GROUP, Know::Votes { panicked })?;
         }
         if waits {
             let pointer = self.output.builder.pointer_type(StorageClass::Workgroup, uint);
@@ -103,18 +111,19 @@ impl Lower<'_, '_> {
             self.output.builder.name(panicked, &name);
             let phase = self.variable(uint, None);
             begin.extend([store(panicked, none), store(phase, one), self.barrier_of_group()]);
-            self.meet_in(WORK_GROUP, Know::Memory { panicked, phase });
+            self.meet_in(WORK_GROUP, Know::Memory { panicked, phase })?;
         }
         if let Some(first) = self.blocks.first_mut() {
             first.code.splice(0..0, begin);
         }
         self.demote();
         self.sort_blocks();
+        Ok(())
     }
 
     /// Lets the work-items of each group of a scope meet.
-    fn meet_in(&mut self, scope: u64, know: Know) {
-        self.part_panics();
+    fn meet_in(&mut self, scope: u64, know: Know) -> Lowering<()> {
+        self.part_panics()?;
         let (scope, done) = (self.number(32, scope), self.output.builder.value());
         let signals = Signals { scope, know, done };
         let mut meetings = Vec::new();
@@ -134,7 +143,7 @@ impl Lower<'_, '_> {
             }
             at += 1;
         }
-        let targets = self.find_targets(signals, &mut meetings);
+        let targets = self.find_targets(signals, &mut meetings)?;
         let (uint, one) = (self.int(32), self.number(32, 1));
         for (exit, target) in targets {
             let label = self.blocks.get(target).map(|block| block.label);
@@ -157,6 +166,7 @@ impl Lower<'_, '_> {
             self.panic_exits.insert(self.blocks.len());
         }
         self.blocks.push(end);
+        Ok(())
     }
 
     /// Whether the kernel waits for the other work-items of its work-group.
@@ -182,7 +192,7 @@ impl Lower<'_, '_> {
 
     /// Gives each way to a panic blocks of its own. rustc joins panics with one message, and each goes on to
     /// another barrier.
-    fn part_panics(&mut self) {
+    fn part_panics(&mut self) -> Lowering<()> {
         for _ in 0..MOST * 4 {
             let (_, edges) = self.edges();
             let lives = self.living();
@@ -195,9 +205,10 @@ impl Lower<'_, '_> {
                 let more = edges.iter().enumerate().filter_map(from).nth(1)?;
                 Some((at, tail, more))
             });
-            let Some((at, tail, from)) = parted else { return };
+            let Some((at, tail, from)) = parted else { return Ok(()) };
             self.copy_tail(at, &tail, from);
         }
+        Err(too_many())
     }
 
     /// Blocks from which the kernel may end without a panic.
@@ -206,25 +217,8 @@ impl Lower<'_, '_> {
         let is_end = |at: usize, block: &Block| {
             block.end.as_ref().is_some_and(|end| end.op == Op::Return) && !self.panic_exits.contains(&at)
         };
-        let mut lives: BTreeSet<usize> = self
-            .blocks
-            .iter()
-            .enumerate()
-            .filter(|(at, block)| is_end(*at, block))
-            .map(|(at, _)| at)
-            .collect();
-        loop {
-            let more: Vec<usize> = edges
-                .iter()
-                .enumerate()
-                .filter(|(at, to)| !lives.contains(at) && to.iter().any(|to| lives.contains(to)))
-                .map(|(at, _)| at)
-                .collect();
-            if more.is_empty() {
-                return lives;
-            }
-            lives.extend(more);
-        }
+        let ends = self.blocks.iter().enumerate().filter(|(at, block)| is_end(*at, block));
+        leading_to(&edges, ends.map(|(at, _)| at))
     }
 
     /// Copies blocks for one of those that lead to the first of them.
@@ -364,7 +358,7 @@ impl Lower<'_, '_> {
     }
 
     /// The meeting that each panic goes on to. Those after which nobody waits need none.
-    fn find_targets(&mut self, signals: Signals, meetings: &mut Vec<usize>) -> Vec<(usize, usize)> {
+    fn find_targets(&mut self, signals: Signals, meetings: &mut Vec<usize>) -> Lowering<Vec<(usize, usize)>> {
         for _ in 0..MOST {
             let is_wait = |block: &Block| matches!(&block.end, Some(end) if end.operands.get(1) == Some(&signals.done.word()));
             let (_, edges) = self.edges();
@@ -444,11 +438,11 @@ impl Lower<'_, '_> {
             let block = match (deciding, entered) {
                 (Some(block), _) => block,
                 (None, Some((header, body))) => self.preheader(header, &body),
-                (None, None) => return found,
+                (None, None) => return Ok(found),
             };
             meetings.push(self.meeting(block, 0, signals));
         }
-        Vec::new()
+        Err(too_many())
     }
 
     /// A block before a loop, through which all ways into the loop lead.

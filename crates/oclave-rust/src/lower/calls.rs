@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use oclave_spirv::transform::dimensions::of_others;
-use oclave_spirv::{BuiltIn, Capability, Op, ValueId};
+use oclave_spirv::{ALIGNED, BuiltIn, Capability, Op, ValueId};
 
 use super::function::{Lower, Lowering, Refusal};
 use super::types::{Leaf, Scalar, leaves};
@@ -17,8 +17,6 @@ use crate::spaces::Storage;
 const SEQUENTIALLY_CONSISTENT: u64 = 0x10;
 /// Local and global memory, in the semantics of a barrier.
 const ALL_MEMORY: u64 = 0x300;
-/// Local and global memory.
-const BOTH: u64 = 0x300;
 /// The scope of a work-group.
 pub(super) const WORK_GROUP: u64 = 2;
 /// That of a sub-group.
@@ -49,7 +47,7 @@ impl Lower<'_, '_> {
             return self.index_function(instruction, what, arguments);
         }
         if name.starts_with("_Z7barrierj") {
-            return self.barrier(WORK_GROUP, BOTH);
+            return self.barrier(WORK_GROUP, ALL_MEMORY);
         }
         if let Some((number, count)) = library::symbol(name) {
             return self.mathematics(instruction, number, count, arguments);
@@ -486,7 +484,7 @@ impl Lower<'_, '_> {
             }
             Index::Scalar(built_in) => {
                 let (variable, ty) = self.output.built_in(built_in, false);
-                self.op_words(Op::Load, ty, vec![variable.word(), 2, 8])
+                self.op_words(Op::Load, ty, vec![variable.word(), ALIGNED, 8])
             }
             Index::Word(built_in) => {
                 self.output.capability(Capability::Groups);

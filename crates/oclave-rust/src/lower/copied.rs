@@ -364,7 +364,7 @@ fn needs_all(inst: &Inst) -> bool {
 }
 
 /// The blocks that lead to some, and these.
-fn leading_to(edges: &[Vec<usize>], goals: impl Iterator<Item = usize>) -> BTreeSet<usize> {
+pub(super) fn leading_to(edges: &[Vec<usize>], goals: impl Iterator<Item = usize>) -> BTreeSet<usize> {
     let before = reversed(edges);
     goals.flat_map(|goal| reachable_from(&before, goal)).collect()
 }

@@ -3,7 +3,7 @@
 //! Functions are imported and exported by name, with the types that the other language has. Pointers
 //! are cast: those of Rust point to bytes.
 
-use oclave_spirv::{Code, LinkageType, Op, TypeId, ValueId};
+use oclave_spirv::{ALIGNED, Code, LinkageType, Op, TypeId, ValueId};
 
 use super::code::write;
 use super::function::{Lower, Lowering, Refusal};
@@ -176,7 +176,7 @@ impl Output<'_> {
             code.push(Op::Variable, &[pointer.word(), variable.word(), class(Storage::Function) as u32]);
             code.push(Op::Bitcast, &[to.word(), note.word(), variable.word()]);
             let zero = self.builder.int_constant(64, 0);
-            code.push(Op::Store, &[note.word(), zero.word(), 2, 8]);
+            code.push(Op::Store, &[note.word(), zero.word(), ALIGNED, 8]);
             note
         });
         let mut words = Vec::new();
@@ -213,7 +213,7 @@ impl Output<'_> {
         let (ulong, bool) = (self.builder.int_type(64), self.builder.bool_type());
         let [value, panicked, report, go_on] = [(); 4].map(|()| self.builder.value());
         let zero = self.builder.int_constant(64, 0);
-        code.push(Op::Load, &[ulong.word(), value.word(), note.word(), 2, 8]);
+        code.push(Op::Load, &[ulong.word(), value.word(), note.word(), ALIGNED, 8]);
         code.push(Op::INotEqual, &[bool.word(), panicked.word(), value.word(), zero.word()]);
         code.push(Op::BranchConditional, &[panicked.word(), report.word(), go_on.word()]);
         code.push(Op::Label, &[report.word()]);

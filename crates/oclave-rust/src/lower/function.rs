@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use oclave_spirv::{Code, Op, TypeId, ValueId};
+use oclave_spirv::{ALIGNED, Code, Op, TypeId, ValueId};
 
 use super::code::{Block, Inst, assemble, leave_out_unused};
 use super::messages::{DivergingCall, Source};
@@ -211,7 +211,9 @@ impl<'a, 'p> Lower<'a, 'p> {
                 }
                 self.blocks = self.with_own_addresses(blocks);
             }
-            self.meet();
+            if let Err(refusal) = self.meet() {
+                return Err(self.refuse(None, refusal));
+            }
             if let Some(unchecked) = unchecked {
                 self.choose(unchecked);
             }
@@ -425,7 +427,7 @@ impl<'a, 'p> Lower<'a, 'p> {
             let (ty, note) = (self.note_type(), self.output.builder.value());
             self.prologue.extend([
                 Inst { op: Op::Bitcast, result: Some((ty, note)), operands: vec![variable.word()] },
-                Inst { op: Op::Store, result: None, operands: vec![note.word(), zero.word(), 2, 8] },
+                Inst { op: Op::Store, result: None, operands: vec![note.word(), zero.word(), ALIGNED, 8] },
             ]);
             note
         } else {
@@ -581,7 +583,7 @@ impl<'a, 'p> Lower<'a, 'p> {
     /// After a call of a function that may panic: goes on only if it did not.
     pub(super) fn check_note(&mut self, note: ValueId) -> Lowering<()> {
         let (ulong, bool) = (self.int(64), self.bool());
-        let value = self.op_words(Op::Load, ulong, vec![note.word(), 2, 8]);
+        let value = self.op_words(Op::Load, ulong, vec![note.word(), ALIGNED, 8]);
         let zero = self.number(64, 0);
         let panicked = self.op(Op::INotEqual, bool, &[value, zero]);
         let (leave, go_on) = (self.output.builder.value(), self.output.builder.value());
@@ -595,7 +597,7 @@ impl<'a, 'p> Lower<'a, 'p> {
     /// After a call of a function that always panics.
     pub(super) fn leave_with_note(&mut self, note: ValueId) -> Lowering<()> {
         let ulong = self.int(64);
-        let value = self.op_words(Op::Load, ulong, vec![note.word(), 2, 8]);
+        let value = self.op_words(Op::Load, ulong, vec![note.word(), ALIGNED, 8]);
         self.leave_with(note, value)
     }
 
@@ -1260,7 +1262,7 @@ impl<'a, 'p> Lower<'a, 'p> {
         let mut ty = element;
         for (position, (index_type, index)) in indices.iter().enumerate() {
             let constant = match index {
-                Operand::Constant(Constant::Int(value)) => Some(extended(*value, int_width(index_type)?)),
+                Operand::Constant(Constant::Int(value)) => Some(memory::signed(*value, index_type)),
                 Operand::Constant(Constant::Zero) => Some(0),
                 _ => None,
             };
@@ -1394,12 +1396,6 @@ pub(super) fn int_width(ty: &Type) -> Lowering<u32> {
         Type::Int(width) => Ok(*width),
         _ => Err(format!("an index of the type {ty}").into()),
     }
-}
-
-/// A number of a width, with its sign, as 64 bits.
-fn extended(value: u128, width: u32) -> u64 {
-    let shift = 64_u32.saturating_sub(width);
-    (((value as u64) << shift) as i64 >> shift) as u64
 }
 
 /// The bits of a width.

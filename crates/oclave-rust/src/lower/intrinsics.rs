@@ -438,7 +438,7 @@ impl Lower<'_, '_> {
     ) -> Lowering<()> {
         let (left, right) = self.pair(arguments)?;
         let (ty, bool) = (self.only_type(instruction)?, self.bool());
-        let number = if is_maximum { 27 } else { 28 };
+        let number = if is_maximum { library::F_MAX } else { library::F_MIN };
         let best = self.std(number, ty, &[left, right]);
         let sum = self.op(Op::FAdd, ty, &[left, right]);
         let is_nan = self.op(Op::Unordered, bool, &[left, right]);

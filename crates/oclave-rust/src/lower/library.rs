@@ -14,6 +14,8 @@ pub(super) const ROTATE: u32 = 161;
 pub(super) const S_SUB_SAT: u32 = 162;
 pub(super) const U_SUB_SAT: u32 = 163;
 pub(super) const U_MUL_HI: u32 = 203;
+pub(super) const F_MAX: u32 = 27;
+pub(super) const F_MIN: u32 = 28;
 pub(super) const LDEXP: u32 = 34;
 pub(super) const POWN: u32 = 49;
 
@@ -48,8 +50,8 @@ pub(super) fn function(name: &str) -> Option<(u32, usize)> {
         "fdim" => (24, 2),
         "floor" => (25, 1),
         "fma" => (26, 3),
-        "fmax" => (27, 2),
-        "fmin" => (28, 2),
+        "fmax" => (F_MAX, 2),
+        "fmin" => (F_MIN, 2),
         "fmod" => (29, 2),
         "hypot" => (32, 2),
         "log" => (37, 1),
