@@ -449,6 +449,15 @@ fn parameter(tokens: Vec<TokenTree>) -> Expanded<Parameter> {
         return wrong("a parameter of a kernel has a name and a type", span);
     };
     let (pattern, ty) = tokens.split_at(at);
+    let is_static = |pair: &[TokenTree]| match pair {
+        [TokenTree::Punct(quote), TokenTree::Ident(name)] => {
+            quote.as_char() == '\'' && name.to_string() == "static"
+        }
+        _ => false,
+    };
+    if ty.windows(2).any(is_static) {
+        return wrong("what a kernel is given lives as long as the launch: leave out `'static`", span);
+    }
     let names: Vec<String> = pattern
         .iter()
         .filter_map(|token| match token {

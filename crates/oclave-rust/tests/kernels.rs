@@ -247,6 +247,13 @@ fn nand_is_a_loop_and_black_box_is_nothing() {
 }
 
 #[test]
+fn parameters_live_as_long_as_the_launch() {
+    let source = "#[kernel] pub fn k(_i: Item<1>, x: &'static [u32], mut y: Out<u32>) { *y = x[0]; }";
+    let said = Compiler::new().errors(&format!("{HEAD}{source}"));
+    assert!(said.contains("leave out `'static`"), "{said}");
+}
+
+#[test]
 fn vectors_of_bits() {
     let compiler = Compiler::new();
     let source = "#[inline(never)] fn changed(x: u16) -> u16 { x ^ 0x1234 }
