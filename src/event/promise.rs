@@ -175,6 +175,11 @@ impl Promise {
         TASK.with_borrow(Option::is_some)
     }
 
+    /// Whether this thread puts commands on queues that are part of a loop.
+    pub(crate) fn is_in_loop() -> bool {
+        LOOP.with_borrow(Option::is_some)
+    }
+
     /// Runs a host task, the promise of which this is.
     pub(crate) fn as_task<R>(self: &Arc<Self>, run: impl FnOnce() -> R) -> R {
         let outer = TASK.replace(Some(Arc::clone(self)));

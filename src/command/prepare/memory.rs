@@ -6,14 +6,14 @@ use crate::Result;
 use crate::driver::queue::Queue;
 
 impl PreparedCommand {
-    /// Holds the memory for a queue.
+    /// Holds the memory for a queue; `in_loop`: for a command that a loop puts there.
     ///
     /// # Errors
     /// When the queue cannot use it, or the host accesses it. Nothing is held then.
-    pub(in crate::command) fn hold(&self, queue: &Queue) -> Result<()> {
+    pub(in crate::command) fn hold(&self, queue: &Queue, in_loop: bool) -> Result<()> {
         let allocations = self.allocations();
         for (done, allocation) in allocations.iter().enumerate() {
-            if let Err(error) = allocation.hold(queue) {
+            if let Err(error) = allocation.hold(queue, in_loop) {
                 allocations.iter().take(done).for_each(|allocation| allocation.release());
                 return Err(error);
             }

@@ -91,7 +91,7 @@ pub(super) fn defer<'a>(
     queue.driver().context().check()?;
     let is_task = matches!(prepared, PreparedCommand::HostTask(_) | PreparedCommand::Control(_));
     let rank = prepared.rank(after.clone().next().is_none());
-    prepared.hold(queue.driver())?;
+    prepared.hold(queue.driver(), Promise::is_in_loop())?;
     let promise = Promise::new(queue.driver().properties().profiling);
     // Before others see the promise: a thread that looks for a circle must find all that it waits
     // for.

@@ -12,6 +12,9 @@
 //! submission is rejected. Host access waits for it. Host tasks are the exception: they do not wait
 //! for deferred commands, which may wait for them. While a host task has access, commands are not
 //! refused but deferred until it ends.
+//!
+//! A loop is a deferred command that puts further commands on queues. So while host access waits for
+//! deferred commands, others may still use the memory. Host access begins after them, too.
 
 use std::ffi::c_void;
 use std::fmt;
@@ -50,6 +53,17 @@ mod word {
     pub(super) const TASK_READS: u64 = TASK_WRITE - TASK_READ;
     pub(super) const HOST: u64 = !(READ - 1);
 
+    /// The access that the host has, or waits for.
+    pub(super) const fn host(word: u64) -> u64 {
+        word & HOST
+    }
+
+    /// The access of the host that keeps a use off. A reader or a writer that still waits for deferred commands does
+    /// not: these may be loops, which go on.
+    pub(super) const fn against_use(word: u64) -> u64 {
+        if word & ALL_HELD != 0 { word & TASKS } else { host(word) }
+    }
+
     /// Whether one more, of a field that counts to `all`, stays within the field. Half of `HELD` is
     /// kept for uses that turn into holds again.
     pub(super) const fn has_room(word: u64, step: u64, all: u64) -> bool {
@@ -65,7 +79,7 @@ impl Allocation {
     /// Notes that a command uses the memory. Until [`Self::end_use`], no host access begins.
     #[inline]
     pub(super) fn begin_use(&self) -> Result<()> {
-        if self.kind == Kind::Device { Ok(()) } else { self.enter(word::USE, word::USES, word::HOST) }
+        if self.kind == Kind::Device { Ok(()) } else { self.enter(word::USE, word::USES, word::against_use) }
     }
 
     #[inline]
@@ -75,17 +89,18 @@ impl Allocation {
         }
     }
 
-    /// Holds the memory for a deferred command.
+    /// Holds the memory for a deferred command; `in_loop`: for one that a loop puts on a queue.
     ///
     /// # Errors
     /// As `Span::begin_use`.
-    pub fn hold(&self, queue: &Queue) -> Result<()> {
+    pub fn hold(&self, queue: &Queue, in_loop: bool) -> Result<()> {
         self.check(queue.context(), queue.device())?;
         self.check_is_there()?;
         if self.kind == Kind::Device {
             return Ok(());
         }
-        self.enter(word::HELD, word::ALL_HELD, word::HOST & !word::TASKS)
+        let against = if in_loop { word::against_use } else { word::host };
+        self.enter(word::HELD, word::ALL_HELD, |word| against(word) & !word::TASKS)
     }
 
     /// Takes [`Allocation::hold`] back.
@@ -125,18 +140,19 @@ impl Allocation {
         self.wait_for_access(|word| word & word::TASKS == 0);
     }
 
-    /// Counts a use or a hold in the field `all`, unless one of `against` has access.
+    /// Counts a use or a hold in the field `all`, unless there is access of the host `against` it.
     #[inline]
-    fn enter(&self, step: u64, all: u64, against: u64) -> Result<()> {
-        let may = |word: u64| word & against == 0 && word::has_room(word, step, all);
+    fn enter(&self, step: u64, all: u64, against: impl Fn(u64) -> u64) -> Result<()> {
+        let may = |word: u64| against(word) == 0 && word::has_room(word, step, all);
         let enter = |word: u64| may(word).then(|| word + step);
         let Err(before) = self.access.fetch_update(Ordering::SeqCst, Ordering::SeqCst, enter) else {
             return Ok(());
         };
-        if before & against == 0 {
+        let against = against(before);
+        if against == 0 {
             return Err(self.too_many("commands use"));
         }
-        if before & word::HOST & !word::TASKS == 0 {
+        if against & !word::TASKS == 0 {
             return Err(Error::busy_in_task());
         }
         Err(Error::invalid(format!("the {} memory is being accessed by the host", self.kind.name()))
@@ -266,7 +282,7 @@ impl HostAccess {
             }
         })?;
         let mut access = Self { allocation: Arc::clone(allocation), write, step, mapped: None };
-        // New uses are refused from here on.
+        // From here on, uses are refused once no deferred command is left.
         let busy = if in_task { word::USES } else { word::USES | word::ALL_HELD };
         allocation.wait_for_access(|word| word & busy == 0);
         allocation.wait_for_commands()?;
@@ -343,6 +359,17 @@ mod tests {
         assert_eq!(FIELDS.iter().map(|(_, all)| all.count_ones()).sum::<u32>(), u64::BITS);
         assert_eq!(FIELDS.iter().fold(0, |bits, (_, all)| bits | all), u64::MAX);
         assert!(FIELDS.iter().all(|(step, all)| all & step == *step && (all & (step - 1)) == 0));
+    }
+
+    #[test]
+    fn the_host_keeps_uses_off_once_it_waits_for_no_deferred_command() {
+        for own in [word::READ, word::WRITE] {
+            assert_eq!(word::against_use(own | word::HELD), 0);
+            assert_eq!(word::against_use(own | word::HELD | word::TASK_READ), word::TASK_READ);
+            assert_eq!(word::against_use(own | word::USE), own);
+        }
+        assert_eq!(word::against_use(word::TASK_WRITE | word::HELD), word::TASK_WRITE);
+        assert_eq!(word::against_use(word::HELD | word::USE), 0);
     }
 
     #[test]

@@ -1,0 +1,42 @@
+//! Loops and conditions on the selected device: what the host and other commands see of them.
+
+
+use crate::common::queues;
+use crate::kernels::buffers::advance;
+use oclave::graph::ReplayStrategy;
+use oclave::{Command, Context, Graph};
+
+#[device_test]
+fn guards_on_the_host_wait_for_loops_that_run(context: Context) {
+    for queue in queues(&context) {
+        let count = context.alloc_shared::<u32>(1).unwrap();
+        let left = context.alloc_host::<u32>(1).unwrap();
+        let down = || Command::parallel_for(1, advance(&left, 1, u32::MAX));
+        let up = || Command::parallel_for(1, advance(&count, 1, 1));
+        let body = Graph::from_queue(&queue);
+        body.add(down()).unwrap();
+        body.add(up()).unwrap();
+        // With what is deferred in each iteration: a host task, and a loop.
+        let parted = Graph::from_queue(&queue);
+        let inner = Graph::from_queue(&queue);
+        inner.add(up()).unwrap();
+        let down = parted.add(down()).unwrap();
+        let task = parted.after(&down).add(Command::host_task(|| ())).unwrap();
+        parted.after(&task).add(Command::repeat(1, &inner)).unwrap();
+        for (body, iterations) in [(&body, 500), (&parted, 100)] {
+            let graph = Graph::from_queue(&queue);
+            graph.add(Command::while_(&left, body)).unwrap();
+            let executable = graph.finalizer().strategy(ReplayStrategy::Enqueue).finalize().unwrap();
+            for is_written in [false, true] {
+                (left.write().unwrap()[0], count.write().unwrap()[0]) = (iterations, 0);
+                let done = queue.submit_graph(&executable).unwrap();
+                let seen = match is_written {
+                    false => count.read().unwrap()[0],
+                    true => count.write().unwrap()[0],
+                };
+                done.wait().unwrap();
+                assert_eq!((seen, left.read().unwrap()[0]), (iterations, 0), "{queue:?}");
+            }
+        }
+    }
+}
