@@ -82,7 +82,8 @@ impl ControlBody for GraphBody {
     }
 
     fn requirements(&self) -> Vec<Arc<Requirement>> {
-        let state = self.graph.state();
+        let mut state = self.graph.state();
+        state.follow_all();
         let commands = state.dag.ids().filter_map(|node| state.dag.payload(node));
         let commands: Vec<Arc<CommandKind>> = commands.map(|data| Arc::clone(&data.command)).collect();
         drop(state);

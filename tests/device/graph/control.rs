@@ -2,9 +2,9 @@
 
 
 use crate::common::queues;
-use crate::kernels::buffers::advance;
-use oclave::graph::ReplayStrategy;
-use oclave::{Command, Context, Graph};
+use crate::kernels::buffers::{advance, number};
+use oclave::graph::{DynamicParameter, ReplayStrategy};
+use oclave::{Buffer, Command, Context, Graph};
 
 #[device_test]
 fn guards_on_the_host_wait_for_loops_that_run(context: Context) {
@@ -38,5 +38,23 @@ fn guards_on_the_host_wait_for_loops_that_run(context: Context) {
                 assert_eq!((seen, left.read().unwrap()[0]), (iterations, 0), "{queue:?}");
             }
         }
+    }
+}
+
+#[device_test]
+fn accessors_of_bodies_follow_parameters(context: Context) {
+    for queue in queues(&context) {
+        let [a, b, c] = [(); 3].map(|()| Buffer::<u32>::from_vec(vec![0; 8]).unwrap());
+        let body = Graph::from_queue(&queue);
+        let out = DynamicParameter::new(&body, a.write());
+        body.add(Command::parallel_for(8, number(&out, 7))).unwrap();
+        out.update(b.write()).unwrap();
+        queue.submit(Command::repeat(1, &body)).unwrap();
+        assert_eq!(b.host_read().unwrap()[0], 7);
+        out.update(c.write()).unwrap();
+        let graph = Graph::from_queue(&queue);
+        let node = graph.add(Command::repeat(1, &body)).unwrap();
+        let copy = graph.add(Command::copy(&c.read(), &a.write())).unwrap();
+        assert_eq!(copy.predecessors(), [node]);
     }
 }
