@@ -85,9 +85,10 @@ impl ControlBody for GraphBody {
         let mut state = self.graph.state();
         state.follow_all();
         let commands = state.dag.ids().filter_map(|node| state.dag.payload(node));
+        let of_groups = state.dynamics.requirements_of_groups();
         let commands: Vec<Arc<CommandKind>> = commands.map(|data| Arc::clone(&data.command)).collect();
         drop(state);
-        commands.iter().flat_map(|command| command.requirements()).collect()
+        commands.iter().flat_map(|command| command.requirements()).chain(of_groups).collect()
     }
 
     fn memory(&self) -> Vec<(Reserved, Region)> {

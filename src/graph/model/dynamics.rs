@@ -161,6 +161,12 @@ impl Dynamics {
         self.groups.get(id.0 as usize)
     }
 
+    /// The accesses to parts of buffers of all commands of the groups that nodes have.
+    pub(in crate::graph) fn requirements_of_groups(&self) -> Vec<Arc<Requirement>> {
+        let used = self.groups.iter().filter(|group| !group.nodes.is_empty());
+        used.flat_map(|group| &group.alternatives).flat_map(Alternative::requirements).collect()
+    }
+
     /// Notes that a node has its command from a group.
     pub(in crate::graph) fn join(&mut self, id: GroupId, node: NodeId) {
         if let Some(group) = self.group_mut(id) {

@@ -2,9 +2,9 @@
 
 
 use crate::common::queues;
-use crate::kernels::buffers::{advance, number};
-use oclave::graph::{DynamicParameter, ReplayStrategy};
-use oclave::{Buffer, Command, Context, Graph};
+use crate::kernels::buffers::{advance, combine, number};
+use oclave::graph::{DynamicCommandGroup, DynamicParameter, ReplayStrategy};
+use oclave::{Buffer, Command, Context, Graph, Queue};
 
 #[device_test]
 fn guards_on_the_host_wait_for_loops_that_run(context: Context) {
@@ -57,4 +57,26 @@ fn accessors_of_bodies_follow_parameters(context: Context) {
         let copy = graph.add(Command::copy(&c.read(), &a.write())).unwrap();
         assert_eq!(copy.predecessors(), [node]);
     }
+}
+
+#[device_test]
+fn accessors_of_bodies_are_those_of_all_commands_of_a_group(context: Context, queue: Queue) {
+    let [a, b] = [(); 2].map(|()| Buffer::<u32>::from_vec(vec![0; 8]).unwrap());
+    let out = context.alloc_device::<u32>(8).unwrap();
+    let body = Graph::from_queue(&queue);
+    let group = DynamicCommandGroup::new(
+        &body,
+        [&a, &b].map(|buffer| Command::parallel_for(8, number(buffer.write(), 3))),
+    )
+    .unwrap();
+    let node = body.add(&group).unwrap();
+    let graph = Graph::from_queue(&queue);
+    let loops = graph.add(Command::repeat(1, &body)).unwrap();
+    let read = graph.add(Command::parallel_for(8, combine(b.read(), &out, 0))).unwrap();
+    assert_eq!(read.predecessors(), [loops]);
+    let executable = graph.finalizer().updatable().finalize().unwrap();
+    group.set_active_index(1).unwrap();
+    executable.update(&node).unwrap();
+    queue.submit_graph(&executable).unwrap();
+    assert_eq!(queue.read(&out).unwrap(), [3, 4, 5, 6, 7, 8, 9, 10]);
 }
