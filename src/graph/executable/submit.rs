@@ -201,13 +201,13 @@ impl ExecutableGraph {
         submitted: &Arc<Promise>,
         events: &mut Vec<Event>,
     ) -> Result<Event> {
-        let barrier = queue.order().barrier();
         let layout = self.layout();
         // Graphs with profiling use the internal queue alone, as the user's queue need not measure.
         let on_queue = |index: Option<usize>| index.filter(|_| !layout.options.profiling);
         let (first, last) = (on_queue(layout.first), on_queue(layout.last));
+        let barriers = if queue.is_out_of_order() { barriers(queue) } else { Vec::new() };
         let (begin, behind): (Vec<Event>, Vec<&Event>) = match queue.is_out_of_order() {
-            true => (after.cloned().collect(), behind.iter().copied().chain(&barrier).collect()),
+            true => (after.cloned().collect(), behind.iter().copied().chain(&barriers).collect()),
             false if first.is_some() => (after.cloned().collect(), behind.to_vec()),
             false => (vec![submit_prepared(queue, PreparedCommand::Marker, after, behind)?], Vec::new()),
         };
@@ -341,6 +341,14 @@ impl ExecutableGraph {
         }
         Ok(())
     }
+}
+
+/// The barriers that commands on a queue come after: those that are deferred, and the newest one that the driver has. In
+/// this order, none is missed that goes to the driver meanwhile.
+fn barriers(queue: &Queue) -> Vec<Event> {
+    let mut barriers: Vec<Event> = queue.order().in_the_way().into_iter().map(Event::promised).collect();
+    barriers.extend(queue.order().barrier());
+    barriers
 }
 
 /// The event that a submission waits for: the one that it gives, or else that of the recording.

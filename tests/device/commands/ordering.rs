@@ -4,6 +4,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::common::{
@@ -508,5 +509,30 @@ fn times_of_graphs_include_host_tasks_at_their_ends(context: Context) {
             let times = event.profiling().unwrap();
             assert!(times.queued_ns > 0 && times.queued_ns <= times.started_ns, "{strategy:?}: {times:?}");
         }
+    }
+}
+
+/// Barriers that wait for the host come before a graph of several partitions, too.
+#[device_test]
+fn graphs_come_after_barriers_that_are_deferred(context: Context) {
+    for queue in queues(&context) {
+        let order = Arc::new(Mutex::new(Vec::new()));
+        let task = |name: &'static str, late: u64| {
+            let order = Arc::clone(&order);
+            move || {
+                std::thread::sleep(Duration::from_millis(late));
+                order.lock().unwrap().push(name);
+            }
+        };
+        let graph = Graph::from_queue(&queue);
+        graph.add(Command::host_task(task("graph", 0))).unwrap();
+        let executable = graph.finalize().unwrap();
+        queue.host_task(task("before", 100)).unwrap();
+        queue.barrier().unwrap();
+        queue.submit_graph(&executable).unwrap();
+        queue.barrier().unwrap();
+        queue.host_task(task("after", 0)).unwrap();
+        queue.wait().unwrap();
+        assert_eq!(*order.lock().unwrap(), ["before", "graph", "after"], "{queue:?}");
     }
 }
