@@ -1,13 +1,15 @@
 //! Executable graphs as bodies of loops and conditions.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use super::handle::ExecutableGraph;
-use crate::command::{CommandKind, ControlBody, ControlFlow, GraphCommand};
-use crate::graph::model::control::{alone, frozen, sealed};
+use crate::command::{Command, CommandKind, ControlBody, ControlFlow, GraphCommand};
+use crate::graph::model::control::{GraphBody, alone, sealed};
+use crate::graph::model::snapshot::Frozen;
 use crate::memory::buffer::Requirement;
 use crate::memory::{Region, Reserved};
-use crate::{Context, Device, Queue, Result};
+use crate::{Context, Device, Graph, Queue, Result};
 
 #[allow(private_interfaces, reason = "of a sealed trait")]
 impl sealed::Sealed for &ExecutableGraph {
@@ -45,28 +47,37 @@ impl ControlBody for ExecutableGraph {
     }
 }
 
-/// The nodes of a body, to be drawn.
-pub(in crate::graph) fn commands(body: &Arc<dyn ControlBody>) -> Vec<(Arc<CommandKind>, Vec<u32>)> {
-    let any = Arc::clone(body) as Arc<dyn std::any::Any + Send + Sync>;
+/// A body as a graph, as it is now. An executable is the only node of one, and nothing is one without nodes.
+pub(in crate::graph) fn frozen(
+    body: &Arc<dyn ControlBody>,
+    context: &Context,
+    device: &Device,
+) -> Result<Frozen> {
+    let any = Arc::clone(body) as Arc<dyn Any + Send + Sync>;
+    if let Some(body) = any.downcast_ref::<GraphBody>() {
+        return body.graph.freeze();
+    }
+    let graph = Graph::builder(context, device).allow_device_globals().build()?;
     if let Some(body) = any.downcast_ref::<ExecutableGraph>() {
-        let waits = |node: usize| body.layout().flat.waits(node).to_vec();
-        return body
-            .commands()
-            .into_iter()
-            .enumerate()
-            .map(|(node, command)| (command, waits(node)))
-            .collect();
+        graph.add(Command::graph(body))?;
     }
-    match frozen(body) {
-        Ok(Some(frozen)) => {
-            let waits = |node: usize| frozen.predecessors.of(node as u32).to_vec();
-            frozen
-                .commands
-                .iter()
-                .enumerate()
-                .map(|(node, command)| (Arc::clone(command), waits(node)))
-                .collect()
-        }
-        _ => Vec::new(),
+    graph.inner().freeze()
+}
+
+/// The nodes of a body, to be drawn: commands, and the nodes that they wait for.
+pub(in crate::graph) fn nodes(body: &Arc<dyn ControlBody>) -> Vec<(Arc<CommandKind>, Vec<u32>)> {
+    let any = Arc::clone(body) as Arc<dyn Any + Send + Sync>;
+    if let Some(body) = any.downcast_ref::<ExecutableGraph>() {
+        return nodes_of(body);
     }
+    let frozen = any.downcast_ref::<GraphBody>().and_then(|body| body.graph.freeze().ok());
+    let Some(frozen) = frozen else { return Vec::new() };
+    let waits = |node: usize| frozen.predecessors.of(node as u32).to_vec();
+    frozen.commands.iter().enumerate().map(|(node, command)| (Arc::clone(command), waits(node))).collect()
+}
+
+/// The nodes of a body that is an executable of its own.
+pub(in crate::graph) fn nodes_of(body: &ExecutableGraph) -> Vec<(Arc<CommandKind>, Vec<u32>)> {
+    let waits = |node: usize| body.layout().flat.waits(node).to_vec();
+    body.commands().into_iter().enumerate().map(|(node, command)| (command, waits(node))).collect()
 }

@@ -130,7 +130,7 @@ struct BodyNodes {
 
 fn bodies_of(owner: &str, command: &CommandKind) -> Vec<BodyNodes> {
     let CommandKind::Control(flow) = command else { return Vec::new() };
-    let body = |(number, body)| BodyNodes { owner: owner.to_owned(), number, nodes: body::commands(body) };
+    let body = |(number, body)| BodyNodes { owner: owner.to_owned(), number, nodes: body::nodes(body) };
     flow.bodies.iter().enumerate().map(body).collect()
 }
 

@@ -10,7 +10,6 @@ use crate::command::{
     Command, CommandKind, ControlBody, ControlFlow, ControlKind, ControlScalar, ControlValue, CopyFrom,
     Count, GraphCommand,
 };
-use crate::graph::model::snapshot::Frozen;
 use crate::memory::buffer::Requirement;
 use crate::memory::{Region, Reserved};
 use crate::{Context, Device, Error, Queue, Result};
@@ -85,8 +84,8 @@ impl ControlBody for GraphBody {
         let mut state = self.graph.state();
         state.follow_all();
         let commands = state.dag.ids().filter_map(|node| state.dag.payload(node));
-        let of_groups = state.dynamics.requirements_of_groups();
         let commands: Vec<Arc<CommandKind>> = commands.map(|data| Arc::clone(&data.command)).collect();
+        let of_groups = state.dynamics.requirements_of_groups();
         drop(state);
         commands.iter().flat_map(|command| command.requirements()).chain(of_groups).collect()
     }
@@ -176,12 +175,6 @@ pub(in crate::graph) fn alone(command: ControlFlow, queue: &Queue) -> Result<Arc
     graph.add(Command::from_parts(CommandKind::Control(Box::new(command)), Vec::new()))?;
     let executable = graph.finalize()?;
     Ok(Arc::clone(executable.inner()) as Arc<dyn GraphCommand>)
-}
-
-/// A body as it is now, to compare it with another one.
-pub(in crate::graph) fn frozen(body: &Arc<dyn ControlBody>) -> Result<Option<Frozen>> {
-    let any = Arc::clone(body) as Arc<dyn std::any::Any + Send + Sync>;
-    any.downcast_ref::<GraphBody>().map(|body| body.graph.freeze()).transpose()
 }
 
 impl Command {

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use crate::MakeError as _;
 use crate::command::{Argument, CommandKind, KernelCall};
 use crate::dag::Edges;
+use crate::graph::executable::body::frozen;
 use crate::graph::executable::handle::ExecutableGraph;
 use crate::graph::executable::layout::Layout;
-use crate::graph::model::control;
 use crate::graph::model::describe::NodeType;
 use crate::graph::model::describe::title;
 use crate::graph::model::snapshot::Frozen;
@@ -139,9 +139,8 @@ pub(super) fn whole(
                 let own = partitions.iter().position(is_it).and_then(|index| executable.bodies().get(index));
                 for (own, body) in own.into_iter().flatten().zip(&flow.bodies) {
                     let named = |error: Error| error.at(format!("{} node {node}", flow.name()));
-                    if let Some(body) = control::frozen(body).map_err(named)? {
-                        bodies.push((own.clone(), body));
-                    }
+                    let body = frozen(body, executable.context(), executable.device()).map_err(named)?;
+                    bodies.push((own.clone(), body));
                 }
                 changes.push((at, Arc::clone(command)));
             }

@@ -331,3 +331,53 @@ fn threads_change_commit_draw_and_submit_at_once() {
         assert_eq!(bench.run(&executable), 1000);
     });
 }
+
+/// Bodies that are executables, and bodies that are nothing, are compared as others are.
+#[test]
+fn whole_graph_updates_compare_bodies_of_every_kind() {
+    each(|bench| {
+        let of = |first: u32| {
+            let graph = Graph::new(&bench.context, bench.context.device()).unwrap();
+            graph.add(Command::parallel_for(LEN, number(&bench.memory, first))).unwrap();
+            graph
+        };
+        let executable_of = |first: u32| bench.finalize(&of(first));
+        let around = |command: Command| {
+            let graph = Graph::new(&bench.context, bench.context.device()).unwrap();
+            graph.add(command).unwrap();
+            graph
+        };
+        let flag = bench.context.alloc_device::<u32>(1).unwrap();
+        let zero = || drop(bench.queue.fill(&flag, 0).unwrap());
+        zero();
+        // An executable in the place of another one.
+        let target = bench.finalize(&around(Command::repeat(1, &executable_of(20))));
+        assert_eq!(bench.run(&target), 20);
+        target.update_graph(&around(Command::repeat(1, &executable_of(30)))).unwrap();
+        assert_eq!(bench.run(&target), 30);
+        let other = Graph::new(&bench.context, bench.context.device()).unwrap();
+        other.add(Command::parallel_for(LEN, advance(&bench.memory, 1, 1))).unwrap();
+        let refused = [
+            Command::repeat(1, &bench.finalize(&other)),
+            Command::repeat(1, &of(40)),
+            Command::repeat(1, ()),
+        ];
+        for command in refused {
+            let error = target.update_graph(&around(command)).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
+            assert_eq!(bench.run(&target), 30);
+        }
+        // Nothing in the place of a body, and the reverse.
+        let both = bench.finalize(&around(Command::if_(&flag, &of(1), &of(50))));
+        let none = bench.finalize(&around(Command::if_(&flag, &of(1), ())));
+        let [with_none, with_both] =
+            [Command::if_(&flag, &of(2), ()), Command::if_(&flag, &of(2), &of(60))].map(around);
+        for (target, source) in [(&both, &with_none), (&none, &with_both)] {
+            let error = target.update_graph(source).unwrap_err();
+            assert!(error.to_string().contains("the graphs differ"), "{error}");
+        }
+        both.update_graph(&with_both).unwrap();
+        assert_eq!(bench.run(&both), 60);
+        none.update_graph(&with_none).unwrap();
+    });
+}
