@@ -178,20 +178,22 @@ impl Context {
         Ok(self.0.transfer.get_or_init(|| queue))
     }
 
-    /// An internal queue for some commands, from those that [`Self::put_queue_back`] got, if one of
-    /// them is idle. Queues are expensive: one may take 8 MB and up to 50 ms.
+    /// An internal queue for commands that come after `after`. It is one of those that [`Self::put_queue_back`] got, if
+    /// one was put back with this event or is idle. Queues are expensive: one may take 8 MB and up to 50 ms.
     pub(crate) fn take_queue(
         &self,
         device: &Device,
         properties: driver::queue::Properties,
+        after: Option<&Event>,
     ) -> Result<Arc<driver::queue::Queue>> {
-        let is_idle = |spare: &SpareQueue| {
-            spare.queue.properties() == properties
-                && spare.queue.device() == device
-                && spare.last.as_ref().is_none_or(Event::has_ended)
-        };
+        let fits =
+            |spare: &SpareQueue| spare.queue.properties() == properties && spare.queue.device() == device;
+        let ends_with = |last: &Event| after.is_some_and(|after| last.is_same(after));
+        let is_same = |spare: &SpareQueue| spare.last.as_ref().is_some_and(ends_with) && fits(spare);
+        let is_idle = |spare: &SpareQueue| spare.last.as_ref().is_none_or(Event::has_ended);
         let mut spare = self.0.spare_queues.lock();
-        match spare.iter().position(is_idle) {
+        let found = spare.iter().position(is_same);
+        match found.or_else(|| spare.iter().position(|spare| fits(spare) && is_idle(spare))) {
             Some(index) => Ok(spare.swap_remove(index).queue),
             None => {
                 drop(spare);

@@ -245,7 +245,7 @@ impl ControlRun {
 impl RunControl for ControlRun {
     fn start(self: Arc<Self>, own: Arc<Promise>, then: Then) {
         let context = self.owner.context();
-        let lane = match context.take_queue(self.owner.device(), self.owner.lane_properties()) {
+        let lane = match context.take_queue(self.owner.device(), self.owner.lane_properties(), None) {
             Ok(lane) => Queue::around(context.clone(), lane),
             Err(error) => return then(Err(self.at(error))),
         };

@@ -2,8 +2,8 @@
 //!
 //! A graph that is one partition for the device is one command. Other graphs run on an internal
 //! queue, out of order, each partition after those that it depends on. On the user's queue, only a
-//! start marker and an end marker appear. The end marker has the graph's event. Graphs that do not
-//! run at the same time share the internal queue.
+//! start marker and an end marker appear. The end marker has the graph's event. Submissions of one graph
+//! share the internal queue, and so do graphs that do not run at the same time.
 //!
 //! If all partitions come after one for the device, that one is on the user's queue instead of the start
 //! marker. The same holds for the end. A wait across queues costs more than a small kernel: 50 to 70 µs on Intel.
@@ -169,7 +169,7 @@ impl ExecutableGraph {
         events: &mut Vec<Event>,
     ) -> Result<Event> {
         let context = self.context();
-        let lane = context.take_queue(self.device(), self.lane_properties())?;
+        let lane = context.take_queue(self.device(), self.lane_properties(), turn.as_ref())?;
         let lane = Queue::around(context.clone(), lane);
         let outcome = self.submit_parts((queue, &lane), after, waits, turn, submitted, events);
         context.put_queue_back(Arc::clone(lane.driver()), turn.clone());

@@ -124,7 +124,7 @@ impl Race {
             _ => {
                 let out_of_order = !queue.is_in_order();
                 let properties = Properties { profiling: true, out_of_order, ..Properties::default() };
-                let own = self.context.take_queue(queue.device(), properties)?;
+                let own = self.context.take_queue(queue.device(), properties, None)?;
                 // Nothing runs on the other one, as a new round begins.
                 if let Some(other) = self.queue.replace(Arc::clone(&own)) {
                     self.context.put_queue_back(other, None);

@@ -1,9 +1,11 @@
 //! Loops and conditions on the selected device: what the host and other commands see of them.
 
+use std::time::Duration;
 
 use crate::common::queues;
 use crate::kernels::buffers::{advance, combine, number};
 use oclave::graph::{DynamicCommandGroup, DynamicParameter, ReplayStrategy};
+use oclave::record::Session;
 use oclave::{Buffer, Command, Context, Graph, Queue};
 
 #[device_test]
@@ -79,4 +81,28 @@ fn accessors_of_bodies_are_those_of_all_commands_of_a_group(context: Context, qu
     executable.update(&node).unwrap();
     queue.submit_graph(&executable).unwrap();
     assert_eq!(queue.read(&out).unwrap(), [3, 4, 5, 6, 7, 8, 9, 10]);
+}
+
+#[device_test]
+fn submissions_in_flight_share_a_queue(context: Context) {
+    for queue in queues(&context) {
+        let graph = Graph::from_queue(&queue);
+        let memory = context.alloc_device::<u32>(8).unwrap();
+        let first = graph.add(Command::fill(&memory, 1)).unwrap();
+        let task = graph
+            .after(&first)
+            .add(Command::host_task(|| std::thread::sleep(Duration::from_millis(2))))
+            .unwrap();
+        graph.after(&task).add(Command::parallel_for(8, advance(&memory, 3, 1))).unwrap();
+        let executable = graph.finalize().unwrap();
+        queue.submit_graph(&executable).unwrap().wait().unwrap();
+        let session = Session::start();
+        (0..200).for_each(|_| drop(queue.submit_graph(&executable).unwrap()));
+        queue.wait().unwrap();
+        println!("{:?}", session.counts());
+        let made = session.count("clCreateCommandQueueWithProperties");
+        assert!(made <= 4, "{made} queues were made");
+        drop(session);
+        assert_eq!(queue.read(&memory).unwrap(), [4; 8]);
+    }
 }
