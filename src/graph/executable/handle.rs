@@ -8,12 +8,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::awaited::Awaited;
+use super::body::frozen;
 use super::layout::Layout;
 use super::memory;
 use super::names::Names;
 use super::prepared::{OfBodies, Prepared};
 use crate::MakeError as _;
-use crate::command::{Command, CommandKind, ControlBody, GraphCommand, of_body};
+use crate::command::{CommandKind, ControlBody, GraphCommand, of_body};
 use crate::dag::NodeId;
 use crate::driver::sync::{Mutex, MutexGuard};
 use crate::graph::exec::options::{Options, ReplayStrategy};
@@ -25,7 +26,7 @@ use crate::graph::plan::commands::Commands;
 use crate::graph::plan::flatten::SubGraph;
 use crate::graph::plan::memory::Memory;
 use crate::graph::plan::partition::Partition;
-use crate::{Context, Device, Error, Event, Graph, Result};
+use crate::{Context, Device, Error, Event, Result};
 
 /// A graph that is ready to run, again and again (`sycl_ext_oneapi_graph`, section 7.5.1); from
 /// [`Graph::finalize`](crate::Graph::finalize).
@@ -342,22 +343,18 @@ fn requirements(bodies: &[Vec<ExecutableGraph>]) -> OfBodies {
 fn executable(body: &Arc<dyn ControlBody>, layout: &Layout, around: Memory) -> Result<ExecutableGraph> {
     let (queue, options) = (&layout.queue, layout.options);
     let any = Arc::clone(body) as Arc<dyn Any + Send + Sync>;
-    if let Some(body) = any.downcast_ref::<GraphBody>() {
-        body.check_unchanged()?;
-        let frozen = body.graph.freeze()?;
-        if !frozen.externals.is_empty() {
-            return Err(body.graph.at(waits_outside()));
-        }
-        return ExecutableGraph::new(frozen, options, around, &[]).map_err(|error| body.graph.at(error));
+    let graph = any.downcast_ref::<GraphBody>();
+    graph.map_or(Ok(()), GraphBody::check_unchanged)?;
+    let frozen = frozen(body, queue.context(), queue.device())?;
+    let at = |error: Error| match graph {
+        Some(body) => body.graph.at(error),
+        None => error,
+    };
+    let executable = ExecutableGraph::new(frozen, options, around, &[]).map_err(at)?;
+    match executable.layout().externals.iter().any(|external| external.is_used) {
+        true => Err(at(waits_outside())),
+        false => Ok(executable),
     }
-    let graph = Graph::builder(queue.context(), queue.device()).allow_device_globals().build()?;
-    if let Some(body) = any.downcast_ref::<ExecutableGraph>() {
-        if !body.layout().externals.is_empty() {
-            return Err(body.at(waits_outside()));
-        }
-        graph.add(Command::graph(body))?;
-    }
-    ExecutableGraph::new(graph.inner().freeze()?, options, around, &[])
 }
 
 fn waits_outside() -> Error {

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use crate::common::queues;
+use crate::common::{queues, strategies};
 use crate::kernels::buffers::{advance, combine, number};
 use oclave::graph::{DynamicCommandGroup, DynamicParameter, ReplayStrategy};
 use oclave::record::Session;
-use oclave::{Buffer, Command, Context, Graph, Queue};
+use oclave::{Buffer, Command, Context, ErrorKind, Graph, Queue};
 
 #[device_test]
 fn guards_on_the_host_wait_for_loops_that_run(context: Context) {
@@ -104,5 +104,44 @@ fn submissions_in_flight_share_a_queue(context: Context) {
         assert!(made <= 4, "{made} queues were made");
         drop(session);
         assert_eq!(queue.read(&memory).unwrap(), [4; 8]);
+    }
+}
+
+#[device_test]
+fn bodies_wait_for_no_event_from_outside(context: Context, queue: Queue) {
+    let memory = context.alloc_device::<u32>(8).unwrap();
+    for strategy in strategies(context.device()) {
+        for is_used in [true, false] {
+            let with_outside = Graph::from_queue(&queue);
+            let outside = with_outside.external_event();
+            let command = Command::parallel_for(8, number(&memory, 5));
+            let command = if is_used { command.after(outside.event()) } else { command };
+            with_outside.add(command).unwrap();
+            let executable = with_outside.finalizer().strategy(strategy).finalize().unwrap();
+            let around = Graph::from_queue(&queue);
+            around.add(Command::graph(&executable)).unwrap();
+            let bodies = [
+                Command::repeat(1, &with_outside),
+                Command::repeat(1, &executable),
+                Command::repeat(1, &around),
+            ];
+            for command in bodies {
+                queue.fill(&memory, 0).unwrap();
+                let graph = Graph::from_queue(&queue);
+                graph.add(command.clone()).unwrap();
+                let finalized = graph.finalizer().strategy(strategy).finalize();
+                let submitted = queue.submit(command);
+                if is_used {
+                    let error = finalized.unwrap_err();
+                    assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
+                    assert!(error.to_string().contains("event from outside"), "{error}");
+                    assert_eq!(submitted.unwrap_err().kind(), ErrorKind::Invalid);
+                    continue;
+                }
+                submitted.unwrap();
+                queue.submit_graph(&finalized.unwrap()).unwrap();
+                assert_eq!(queue.read(&memory).unwrap()[0], 5);
+            }
+        }
     }
 }
