@@ -280,7 +280,7 @@ impl Command {
     /// name, until the command has ended: in a graph, until its executables are gone.
     #[expect(unsafe_code, reason = "the caller promises what nobody can check; nothing unsafe is done here")]
     pub unsafe fn native_kernel(kernel: KernelHandle, range: impl LaunchRange, uses: &[&dyn Memory]) -> Self {
-        let uses = uses.iter().map(|place| place.place(false)).collect();
+        let uses = uses.iter().map(|place| place.place(false).used_in_any_way()).collect();
         Self::new(CommandKind::Native(NativeCommand::of_kernel(uses, kernel, range.nd_range())))
     }
 

@@ -7,10 +7,10 @@ use oclave::images::{
 use oclave::images::{Image, Sampler};
 use oclave::kernel::KernelSource;
 use oclave::vector::Float4;
-use oclave::{ErrorKind, Queue};
+use oclave::{Command, ErrorKind, Graph, Queue};
 
 use super::queue;
-use crate::common::load;
+use crate::common::{self, load};
 use crate::kernels::{images, images_depth as kernels};
 
 /// An image of depths, if the device has some. A device that has none must say so.
@@ -132,4 +132,20 @@ fn a_kernel_with_more_images_or_samplers_than_the_device_takes_is_refused() {
         let stated = format!("the kernel has {} {words}, the device allows {limit}", limit + 1);
         assert!(error.to_string().contains(&stated), "{error}");
     }
+}
+
+/// Nobody knows what a kernel object does with an image, so that it counts as written.
+#[device_test(queue)]
+fn kernel_objects_may_write_images(queue: Queue) {
+    let image: Image<Rgba<Unorm8>, D2> = queue.context().alloc_image([8, 8]).unwrap();
+    let out = queue.context().alloc_device::<i32>(1).unwrap();
+    let bundle = common::bundle(queue.context());
+    let call = common::call(&bundle, "bump_by").pointer_mut::<i32>(&out).value(1_i32);
+    let kernel = queue.native_kernel(&call).unwrap();
+    let graph = Graph::from_queue(&queue);
+    // SAFETY: nobody sets its arguments, and it uses `out` only.
+    let command = || unsafe { Command::native_kernel(kernel.handle().unwrap(), 1, &[&image, &out]) };
+    let first = graph.add(command()).unwrap();
+    let second = graph.add(command()).unwrap();
+    assert_eq!(second.predecessors(), [first]);
 }
