@@ -443,3 +443,33 @@ pub(crate) fn queues_and_measuring(context: &Context) -> Vec<Queue> {
     queues.extend(queues_with(context, QueueBuilder::profiling));
     queues
 }
+
+/// Submits a command again and again, and lets one of its calls fail each time. The calls before that
+/// one have ended when the error is returned.
+pub(crate) fn fail_each_call(queue: &Queue, command: &Command) {
+    // A marker only tells when memory may go, and may fail.
+    let counts = |call: &str| call.starts_with("clEnqueue") && call != "clEnqueueMarkerWithWaitList";
+    let enqueued = |session: &Session| -> Vec<(&'static str, u64)> {
+        session.counts().into_iter().filter(|(call, _)| counts(call)).collect()
+    };
+    // The first time may make programs and memory.
+    queue.submit(command.clone()).unwrap().wait().unwrap();
+    let calls = {
+        let session = Session::start();
+        queue.submit(command.clone()).unwrap();
+        enqueued(&session)
+    };
+    queue.wait().unwrap();
+    assert!(calls.iter().map(|(_, count)| count).sum::<u64>() > 1, "{calls:?}");
+    for (call, count) in calls {
+        for nth in 1..=count {
+            let session = Session::start();
+            session.fail(call, nth, -5);
+            let outcome = queue.submit(command.clone());
+            assert!(outcome.is_err(), "call {nth} of {call}: {:?}", session.counts());
+            let before = enqueued(&session).iter().map(|(_, count)| count).sum::<u64>() - 1;
+            let counts = session.counts();
+            assert!(before == 0 || session.count("clFinish") > 0, "call {nth} of {call}: {counts:?}");
+        }
+    }
+}

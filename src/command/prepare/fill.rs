@@ -21,7 +21,7 @@ pub(super) fn is_simple(to: &Span<'_>, pattern: &[u8]) -> bool {
 /// Repeats `pattern` over the span, which is a whole number of patterns.
 ///
 /// OpenCL fills with 1, 2, 4, … 128 bytes. Other patterns are written a few thousand times, and
-/// then copied within the memory, twice as much each time.
+/// then copied within the memory, twice as much each time. If a copy fails, those before it have ended.
 pub(super) fn fill(queue: &Arc<Queue>, to: Span<'_>, pattern: &[u8], after: &[&Event]) -> Result<Event> {
     let size = pattern.len();
     if to.size_bytes() == 0 || size == 0 {
@@ -37,7 +37,8 @@ pub(super) fn fill(queue: &Arc<Queue>, to: Span<'_>, pattern: &[u8], after: &[&E
     let mut done = seed;
     while done < total {
         let step = done.min(total - done);
-        event = queue.copy(to.part(0, step)?, to.part(done, step)?, &[&event])?;
+        let copied = queue.copy(to.part(0, step)?, to.part(done, step)?, &[&event]);
+        event = copied.inspect_err(|_| queue.abandon())?;
         done += step;
     }
     Ok(event)
@@ -58,5 +59,5 @@ pub(super) fn fill_rows(
     }
     let Some((start, row_bytes)) = rows.stretches().next() else { return queue.marker(after) };
     let first = fill(queue, span.part(start, row_bytes)?, pattern, after)?;
-    queue.repeat_row(to, &[&first])
+    queue.repeat_row(to, &[&first]).inspect_err(|_| queue.abandon())
 }

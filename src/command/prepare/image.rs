@@ -98,7 +98,8 @@ impl ImageCommand {
         Self::write(HostSource::owned(bytes), to)
     }
 
-    /// As [`PreparedCommand::execute`](super::prepared::PreparedCommand::execute).
+    /// As [`PreparedCommand::execute`](super::prepared::PreparedCommand::execute). Of two steps, the first has ended when
+    /// the second fails.
     pub(super) fn execute(&self, queue: &Arc<Queue>, after: &[&Event], held: bool) -> Result<Event> {
         match self {
             Self::Write { from, to } => queue.write_image(from, to, after),
@@ -107,7 +108,7 @@ impl ImageCommand {
             Self::Reinterpret { from, to } => {
                 let between = contiguous(queue, to.size_bytes())?;
                 let stored = queue.copy_from_image(from, between.tail(0), after)?;
-                queue.copy_to_image(between.tail(0), to, &[&stored])
+                queue.copy_to_image(between.tail(0), to, &[&stored]).inspect_err(|_| queue.abandon())
             }
             Self::Load { from, to } if from.rows.is_one() => {
                 queue.copy_to_image(from.region.held_span(held)?, to, after)
@@ -116,7 +117,7 @@ impl ImageCommand {
                 let between = contiguous(queue, to.size_bytes())?;
                 let side_by_side = (between.tail(0), StridedRegion::all(to.size_bytes()));
                 let gathered = queue.copy_rows(from.span(held)?, side_by_side, after)?;
-                queue.copy_to_image(between.tail(0), to, &[&gathered])
+                queue.copy_to_image(between.tail(0), to, &[&gathered]).inspect_err(|_| queue.abandon())
             }
             Self::Store { from, to } if to.rows.is_one() => {
                 queue.copy_from_image(from, to.region.held_span(held)?, after)
@@ -124,8 +125,9 @@ impl ImageCommand {
             Self::Store { from, to } => {
                 let between = contiguous(queue, from.size_bytes())?;
                 let side_by_side = (between.tail(0), StridedRegion::all(from.size_bytes()));
+                let to = to.span(held)?;
                 let stored = queue.copy_from_image(from, between.tail(0), after)?;
-                queue.copy_rows(side_by_side, to.span(held)?, &[&stored])
+                queue.copy_rows(side_by_side, to, &[&stored]).inspect_err(|_| queue.abandon())
             }
             Self::Fill { to, colour } => queue.fill_image(to, colour, after),
         }

@@ -1,10 +1,11 @@
 //! How copies from and to the host are given to the driver.
 
-use oclave::Queue;
 use oclave::images::{D2, Image, Rgba, Unorm8};
 use oclave::record::Session;
+use oclave::{Command, Queue};
 
 use super::queue;
+use crate::common;
 
 type Picture = Image<Rgba<Unorm8>, D2>;
 
@@ -73,5 +74,19 @@ fn copies_wait_for_other_queues(queue: Queue) {
         queue.fill(&image, [255; 4]).unwrap();
         other.write(&image, &pixels(256)).unwrap();
         assert_eq!(queue.read(&image).unwrap(), pixels(256));
+    }
+}
+
+/// A step of a copy fails: the ones before it have ended when the error is returned.
+#[device_test(queue)]
+fn steps_before_one_that_fails_have_ended(queue: Queue) {
+    let context = queue.context();
+    let image: Picture = context.alloc_image([64, 64]).unwrap();
+    let memory = context.alloc_device::<[u8; 4]>(128 * 64).unwrap();
+    queue.write(&image, &pixels(64 * 64)).unwrap();
+    queue.fill(&memory, [0; 4]).unwrap().wait().unwrap();
+    let rect = memory.rect([64, 128]).unwrap().part([0, 0], [64, 64]).unwrap();
+    for command in [Command::copy(&image, &rect), Command::copy(&rect, &image)] {
+        common::fail_each_call(&queue, &command);
     }
 }

@@ -1,7 +1,7 @@
 //! Copies, fills, reads and writes of boxes of two and three dimensions, in USM and in buffers; on
 //! the selected device.
 
-use crate::common::{host_copy_calls, memory_call, queues_and_eventless};
+use crate::common::{fail_each_call, host_copy_calls, memory_call, queues_and_eventless};
 use oclave::command::{CopyFrom, CopyTo};
 use oclave::memory::{HostTarget, UsmRect, usm};
 use oclave::record::Session;
@@ -405,4 +405,14 @@ fn random_boxes_against_a_model(context: Context) {
             })
             .unwrap();
     }
+}
+
+/// Fills with patterns that OpenCL does not know are several calls. If one fails, those before it have
+/// ended when the error is returned.
+#[device_test]
+fn calls_of_a_fill_before_one_that_fails_have_ended(context: Context, queue: Queue) {
+    let memory = context.alloc_device::<[u8; 3]>(60_000).unwrap();
+    let rect = memory.rect([300, 200]).unwrap().part([3, 5], [5, 100]).unwrap();
+    fail_each_call(&queue, &Command::fill(&memory, [1, 2, 3]));
+    fail_each_call(&queue, &Command::fill(&rect, [1, 2, 3]));
 }

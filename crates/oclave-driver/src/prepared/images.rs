@@ -129,13 +129,15 @@ impl Queue {
             }
             if let Some(between) = self.between(&from)? {
                 let copied = self.copy(from, between.tail(0), after)?;
-                return self.copy_to_image(between.tail(0), to, &[&copied]);
+                let stored = self.copy_to_image(between.tail(0), to, &[&copied]);
+                return stored.inspect_err(|_| self.abandon());
             }
             let staging = staging(from.size_bytes())?;
             let read = self.read_later(from, &staging, after)?;
             // SAFETY: the memory has as many bytes as the pixels, and lives until the event is
             // complete (`HostSink::write`).
-            staging.write(self, |source| unsafe { self.write_pixels(source, to, &[&read]) })
+            let written = staging.write(self, |source| unsafe { self.write_pixels(source, to, &[&read]) });
+            written.inspect_err(|_| self.abandon())
         })
     }
 
@@ -171,13 +173,13 @@ impl Queue {
             }
             if let Some(between) = self.between(&to)? {
                 let copied = self.copy_from_image(from, between.tail(0), after)?;
-                return self.copy(between.tail(0), to, &[&copied]);
+                return self.copy(between.tail(0), to, &[&copied]).inspect_err(|_| self.abandon());
             }
             let staging = staging(to.size_bytes())?;
             // SAFETY: the memory has as many bytes as the pixels, and lives until the event is
             // complete (`HostSink::write`).
             let read = staging.write(self, |target| unsafe { self.read_pixels(from, target, after) })?;
-            staging.write(self, |source| {
+            let written = staging.write(self, |source| {
                 self.using([to].into_iter(), || {
                     // SAFETY: queue and event are alive, both ends have `size_bytes` bytes; the
                     // host's live until the event is complete (`HostSink::write`).
@@ -185,7 +187,8 @@ impl Queue {
                         pointers.write(queue, CL_FALSE, to.address(), source, to.size_bytes(), wait, event)
                     })
                 })
-            })
+            });
+            written.inspect_err(|_| self.abandon())
         })
     }
 
