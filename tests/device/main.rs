@@ -55,6 +55,7 @@ mod devices {
 
 /// Graphs that stay as they were made.
 mod graph {
+    mod construction;
     mod control;
     mod interpreter;
     mod memory;

@@ -40,13 +40,19 @@ impl Graph {
     /// submit it to the queue, which makes it a sub-graph. Its commands cannot depend on events of the
     /// outer recording.
     ///
+    /// A queue that had joined because of an event goes on when the recording ends which it joined.
+    ///
     /// Whether that changed anything: `false` when all of them record to this graph already.
     ///
     /// # Errors
     /// [`Invalid`](crate::ErrorKind::Invalid) when a queue is of another context or device. The same when a
     /// recording to another graph has begun inside of one to this graph. No queue has changed then.
     pub fn begin_recording<'a>(&self, queues: impl Handles<'a, Queue>) -> Result<bool> {
-        self.begin(queues).map(|begun| !begun.is_empty())
+        let queues: Vec<&Queue> = queues.handles().collect();
+        let begun = self.begin(queues.iter().copied())?;
+        let mut state = self.inner().state();
+        queues.iter().for_each(|queue| state.tracks.stands_alone(queue.recording()));
+        Ok(!begun.is_empty())
     }
 
     /// As [`begin_recording`](Self::begin_recording), until the result is dropped. It also ends the
@@ -56,7 +62,7 @@ impl Graph {
     /// # Errors
     /// As there.
     pub fn record<'a>(&self, queues: impl Handles<'a, Queue>) -> Result<RecordingGuard<'_>> {
-        self.begin(queues).map(|begun| RecordingGuard { graph: self, begun })
+        self.begin(queues.handles()).map(|begun| RecordingGuard { graph: self, begun })
     }
 
     /// Ends the recording of all queues to this graph. Whether there was one.
@@ -92,9 +98,9 @@ impl Graph {
     }
 
     /// Those that did not record before.
-    fn begin<'a>(&self, queues: impl Handles<'a, Queue>) -> Result<Vec<TrackId>> {
+    fn begin<'a>(&self, queues: impl Iterator<Item = &'a Queue>) -> Result<Vec<TrackId>> {
         let mut begun = Vec::new();
-        for queue in queues.handles() {
+        for queue in queues {
             match self.inner().begin_recording(queue, None) {
                 Ok(Some(track)) => begun.push(track),
                 Ok(None) => {}
@@ -155,7 +161,7 @@ impl GraphInner {
             }
             let cause = command.dependencies().iter().find_map(|event| self.recorded(event));
             let track = cause.and_then(|id| state.dag.payload(id)).and_then(|data| data.track);
-            track.map(|track| state.tracks.root(track))
+            state.tracks.root_for(track)
         };
         self.begin_recording(queue, root)
     }

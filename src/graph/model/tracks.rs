@@ -117,8 +117,20 @@ impl Tracks {
         self.track(id).is_some_and(|track| track.recording)
     }
 
-    pub(in crate::graph) fn root(&self, id: TrackId) -> TrackId {
-        self.track(id).map_or(id, |track| track.root)
+    /// The queue because of which another one records that depends on a node: the root of the node's queue. If that
+    /// records no more, or the node is of no queue, it is the first that records.
+    pub(in crate::graph) fn root_for(&self, of_node: Option<TrackId>) -> Option<TrackId> {
+        let root = of_node.and_then(|id| self.track(id)).map(|track| track.root);
+        let first = || self.recording().first().and_then(|id| self.track(*id)).map(|track| track.root);
+        root.filter(|root| self.is_recording(*root)).or_else(first)
+    }
+
+    /// A queue that records does so because of no other one any more.
+    pub(in crate::graph) fn stands_alone(&mut self, queue: &Recording) {
+        let Some(id) = self.id_of(queue) else { return };
+        if let Some(track) = self.tracks.get_mut(id.0 as usize) {
+            track.root = id;
+        }
     }
 
     /// Adds what a command from this queue waits for without saying so (sections 7.6.3 and 7.12.6).
