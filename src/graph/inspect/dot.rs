@@ -36,12 +36,14 @@ impl Graph {
         state.follow_all();
         let dag = &state.dag;
         let mut dot = format!("digraph graph_{} {{\n    node [shape=box];\n", self.id());
-        let mut bodies = Vec::new();
+        let mut flows = Vec::new();
         for node in dag.ids() {
             let Some(data) = dag.payload(node) else { continue };
-            let text = title(data.name.as_ref(), &data.command);
-            node_line(&mut dot, (&node.index().to_string(), node.index()), (&text, &data.command), detail);
-            bodies.extend(bodies_of(&node.index().to_string(), &data.command));
+            let (name, text) = (node.index().to_string(), title(data.name.as_ref(), &data.command));
+            node_line(&mut dot, (&name, node.index()), (&text, &data.command), detail);
+            if let CommandKind::Control(_) = &*data.command {
+                flows.push((name, Arc::clone(&data.command)));
+            }
         }
         for node in dag.ids() {
             let edge = |to: &NodeId| format!("    n{} -> n{};\n", node.index(), to.index());
@@ -49,7 +51,8 @@ impl Graph {
         }
         // A body may be any graph, so that none is locked meanwhile.
         drop(state);
-        bodies.into_iter().for_each(|body| cluster(&mut dot, body, detail));
+        let bodies = flows.iter().flat_map(|(name, command)| bodies_of(name, command));
+        bodies.for_each(|body| cluster(&mut dot, body, detail));
         dot.push_str("}\n");
         dot
     }

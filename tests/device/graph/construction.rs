@@ -1,8 +1,11 @@
 //! How graphs are built and drawn, where something is refused, ends early or happens at once.
 
+use std::sync::mpsc::channel;
+use std::time::Duration;
 
-use oclave::graph::QueueState;
-use oclave::{Context, Graph, Queue};
+use crate::kernels::buffers::number;
+use oclave::graph::{Detail, DynamicParameter, QueueState};
+use oclave::{Command, Context, Graph, Queue};
 
 #[device_test]
 fn queues_that_joined_stop_with_the_recording(context: Context) {
@@ -38,4 +41,27 @@ fn a_recording_that_was_begun_goes_on(context: Context) {
     assert_eq!(q1.state(), QueueState::Executing);
     assert_eq!(q2.state(), QueueState::Recording);
     assert!(graph.end_recording_of(&q2).unwrap());
+}
+
+#[device_test]
+fn a_graph_is_drawn_while_its_body_is_updated(context: Context, queue: Queue) {
+    let memory = context.alloc_device::<u32>(8).unwrap();
+    let graph = Graph::from_queue(&queue);
+    let first = DynamicParameter::new(&graph, 1_u32);
+    graph.add(Command::parallel_for(8, number(&memory, &first))).unwrap();
+    let body = graph.finalizer().updatable().finalize().unwrap();
+    graph.add(Command::repeat(1, &body)).unwrap();
+    let (done, is_done) = channel();
+    let drawn = done.clone();
+    std::thread::spawn(move || {
+        (0..20_000).for_each(|_| assert!(graph.to_dot(Detail::Brief).contains("repeat")));
+        drawn.send(()).unwrap();
+    });
+    std::thread::spawn(move || {
+        (0..20_000).for_each(|value| body.set(&first, value).unwrap());
+        done.send(()).unwrap();
+    });
+    for _ in 0..2 {
+        is_done.recv_timeout(Duration::from_secs(60)).unwrap();
+    }
 }
