@@ -368,12 +368,11 @@ impl Command {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn max_iterations(self, most: u64) -> Self {
-        let (mut kind, after) = self.into_parts();
-        if let CommandKind::Control(flow) = &mut kind {
+    pub fn max_iterations(mut self, most: u64) -> Self {
+        if let CommandKind::Control(flow) = &mut self.kind {
             flow.max_iterations = most;
         }
-        Self::from_parts(kind, after)
+        self
     }
 }
 

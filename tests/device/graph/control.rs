@@ -145,3 +145,13 @@ fn bodies_wait_for_no_event_from_outside(context: Context, queue: Queue) {
         }
     }
 }
+
+#[device_test]
+fn a_limit_of_iterations_leaves_the_name(queue: Queue) {
+    let graph = Graph::from_queue(&queue);
+    let body = Graph::from_queue(&queue);
+    let limited = graph.add(Command::repeat(1, &body).named("solve").max_iterations(9)).unwrap();
+    assert_eq!(limited.name().as_deref(), Some("solve"));
+    let no_loop = graph.add(Command::empty().named("join").max_iterations(9)).unwrap();
+    assert_eq!(no_loop.name().as_deref(), Some("join"));
+}
