@@ -87,23 +87,19 @@ impl Graph {
     }
 }
 
-impl GraphInner {
-    /// The node of an event that no recorded command has.
-    pub(super) fn external_node(&self, event: &Event) -> NodeId {
-        let name = self.name_of(None, None);
-        let mut state = self.state();
-        let is_its = |node: &&NodeId| match state.dag.payload(**node).map(|data| &*data.command) {
+impl State {
+    /// The node of an event that no recorded command has. A new one gets a name.
+    pub(super) fn external_node(&mut self, event: &Event, name: impl FnOnce() -> Option<Name>) -> NodeId {
+        let is_its = |node: &&NodeId| match self.dag.payload(**node).map(|data| &*data.command) {
             Some(CommandKind::External(outside)) => {
                 outside.recorded().is_some_and(|other| other.is_same(event))
             }
             _ => false,
         };
-        let known = state.externals.iter().find(is_its).copied();
-        known.unwrap_or_else(|| state.add_external(Some(event.clone()), name).0)
+        let known = self.externals.iter().find(is_its).copied();
+        known.unwrap_or_else(|| self.add_external(Some(event.clone()), name()).0)
     }
-}
 
-impl State {
     fn add_external(&mut self, recorded: Option<Event>, name: Option<Name>) -> (NodeId, Outside) {
         let outside = Outside::new(recorded);
         let command = Arc::new(CommandKind::External(outside.clone()));

@@ -51,9 +51,7 @@ impl GraphInner {
         let own = command.name().cloned();
         let name = self.name_of(own.as_ref(), queue);
         let (mut kind, events) = command.into_parts();
-        for event in &events {
-            predecessors.push(self.node_of(event)?);
-        }
+        events.iter().try_for_each(|event| self.check_event(event))?;
         let (parts, id) = loop {
             // Edges follow the values that parameters have now, not those when the command was
             // described.
@@ -68,6 +66,7 @@ impl GraphInner {
             }
             // Parameters change under this lock.
             if !kind.is_behind() {
+                predecessors.extend(events.iter().map(|event| self.node_of(&mut state, event)));
                 let id = state.insert((kind, name), &parts, predecessors, !events.is_empty(), origin);
                 break (parts, id);
             }
@@ -135,18 +134,19 @@ impl GraphInner {
         check().map_err(|error| self.at(error))
     }
 
-    /// The node of the event of a command that was recorded to this graph, or of an event from outside,
-    /// which gets one.
-    pub(in crate::graph) fn node_of(&self, event: &Event) -> Result<NodeId> {
-        if let Some(id) = self.recorded(event) {
-            return Ok(id);
-        }
+    /// Refuses events that were recorded to other graphs.
+    pub(in crate::graph) fn check_event(&self, event: &Event) -> Result<()> {
         match event.recorded() {
-            Some(_) => Err(self
+            Some(_) if self.recorded(event).is_none() => Err(self
                 .at(Error::invalid("the command depends on an event that was recorded to another graph"))
                 .remedy("record both to one graph, or let it depend on an `external_event()` of this graph")),
-            None => Ok(self.external_node(event)),
+            _ => Ok(()),
         }
+    }
+
+    /// The node of an event that was [checked](Self::check_event). An event from outside gets one.
+    pub(in crate::graph) fn node_of(&self, state: &mut State, event: &Event) -> NodeId {
+        self.recorded(event).unwrap_or_else(|| state.external_node(event, || self.name_of(None, None)))
     }
 
     /// The node of an event, when it is of this graph.

@@ -12,7 +12,7 @@ use crate::graph::model::dynamics::{Alternative, Changed, GroupId};
 use crate::graph::model::insert::Origin;
 use crate::graph::model::node::Node;
 use crate::graph::model::state::{GraphInner, NodeData, State};
-use crate::{Error, Graph, Result};
+use crate::{Error, Event, Graph, Result};
 
 /// Commands of which one, the active one, is that of the nodes to which the group is added.
 ///
@@ -58,7 +58,7 @@ impl DynamicCommandGroup {
     pub fn new(graph: &Graph, commands: impl IntoIterator<Item = Command>) -> Result<Self> {
         let graph = graph.inner();
         let refuse = |message: String| graph.at(Error::invalid(message).at("dynamic command group"));
-        let mut alternatives: Vec<Alternative> = Vec::new();
+        let mut checked: Vec<(CommandKind, Vec<Event>)> = Vec::new();
         let mut ty = None;
         let mut name = None;
         for (index, command) in commands.into_iter().enumerate() {
@@ -75,15 +75,22 @@ impl DynamicCommandGroup {
             let parts = kind.requirements();
             let named = |error: Error| error.at(format!("command {index} of a dynamic command group"));
             graph.check(&kind, &parts, false, Origin::Explicit { all_leaves: false }).map_err(named)?;
-            let after =
-                events.iter().map(|event| graph.node_of(event)).collect::<Result<_>>().map_err(named)?;
-            alternatives.push(Alternative { command: Arc::new(kind), after });
+            events.iter().try_for_each(|event| graph.check_event(event)).map_err(named)?;
+            checked.push((kind, events));
         }
-        let len = alternatives.len();
+        let len = checked.len();
         if len == 0 {
             return Err(refuse("there is no command".to_owned()));
         }
-        let id = graph.state().dynamics.add_group(alternatives);
+        // Events from outside get nodes once nothing is refused any more.
+        let mut state = graph.state();
+        let mut alternatives = Vec::with_capacity(len);
+        for (kind, events) in checked {
+            let after = events.iter().map(|event| graph.node_of(&mut state, event)).collect();
+            alternatives.push(Alternative { command: Arc::new(kind), after });
+        }
+        let id = state.dynamics.add_group(alternatives);
+        drop(state);
         Ok(Self { graph: Arc::clone(graph), id, len, name })
     }
 

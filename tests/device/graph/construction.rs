@@ -4,7 +4,7 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use crate::kernels::buffers::number;
-use oclave::graph::{Detail, DynamicParameter, QueueState};
+use oclave::graph::{Detail, DynamicCommandGroup, DynamicParameter, QueueState};
 use oclave::{Command, Context, Graph, Queue};
 
 #[device_test]
@@ -41,6 +41,26 @@ fn a_recording_that_was_begun_goes_on(context: Context) {
     assert_eq!(q1.state(), QueueState::Executing);
     assert_eq!(q2.state(), QueueState::Recording);
     assert!(graph.end_recording_of(&q2).unwrap());
+}
+
+#[device_test]
+fn what_is_refused_leaves_no_node(context: Context, queue: Queue) {
+    let memory = context.alloc_device::<u32>(8).unwrap();
+    let event = queue.fill(&memory, 1).unwrap();
+    let elsewhere = Context::new(context.device()).unwrap().alloc_device::<u32>(8).unwrap();
+    let refused = || Command::parallel_for(8, number(&elsewhere, 1)).after(&event);
+    let accepted = || Command::parallel_for(8, number(&memory, 1)).after(&event);
+    let graph = Graph::from_queue(&queue);
+    graph.add(refused()).unwrap_err();
+    graph.add(Command::barrier().after(&event)).unwrap_err();
+    DynamicCommandGroup::new(&graph, [accepted(), refused()]).unwrap_err();
+    DynamicCommandGroup::new(&graph, [accepted(), Command::host_task(|| ())]).unwrap_err();
+    let recording = graph.record(&queue).unwrap();
+    queue.submit(refused()).unwrap_err();
+    recording.end();
+    assert_eq!((graph.len(), graph.external_events().len()), (0, 0));
+    graph.add(accepted()).unwrap();
+    assert_eq!((graph.len(), graph.external_events().len()), (2, 1));
 }
 
 #[device_test]
