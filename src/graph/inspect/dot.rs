@@ -74,12 +74,14 @@ pub(super) fn of_executable(executable: &ExecutableGraph, detail: Detail) -> Str
     let (id, layout, prepared) = (executable.id(), executable.layout(), &*executable.prepared());
     let mut dot = format!("digraph executable_{id} {{\n    node [shape=box];\n");
     let Layout { flat, .. } = layout;
-    // The number of the graph's node; in a sub-graph also that of the command in it.
+    // The number of the graph's node; in a sub-graph also that of the command in it. Others are before these, as fills are.
     let id_of = |node: usize| {
         let origin = flat.origin(node);
-        match flat.sub_graph(origin as usize) {
-            None => origin.to_string(),
-            Some(first) => format!("{origin}_{}", (node + 1).saturating_sub(first)),
+        let sub_graph = flat.sub_graph(origin as usize);
+        match (sub_graph, sub_graph.or(flat.position(origin as usize).map(|at| at as usize))) {
+            (_, Some(first)) if node < first => format!("{origin}_before_{}", first - node),
+            (Some(first), _) => format!("{origin}_{}", node + 1 - first),
+            (None, _) => origin.to_string(),
         }
     };
     let flat_node = |dot: &mut String, node: usize| {
@@ -106,11 +108,8 @@ pub(super) fn of_executable(executable: &ExecutableGraph, detail: Detail) -> Str
     others.for_each(|(node, _)| flat_node(&mut dot, node));
     for (partition, bodies) in layout.partitions.iter().zip(executable.bodies()) {
         for (number, body) in bodies.iter().enumerate() {
-            let owner = partition.nodes.first().map_or_else(String::new, u32::to_string);
-            let nodes = body.commands().into_iter().enumerate();
-            let nodes =
-                nodes.map(|(node, command)| (command, body.layout().flat.waits(node).to_vec())).collect();
-            cluster(&mut dot, BodyNodes { owner, number, nodes }, detail);
+            let owner = partition.nodes.first().map_or_else(String::new, |node| id_of(*node as usize));
+            cluster(&mut dot, BodyNodes { owner, number, nodes: body::nodes_of(body) }, detail);
         }
     }
     for node in 0..flat.len() {
