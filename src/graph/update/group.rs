@@ -106,7 +106,7 @@ impl DynamicCommandGroup {
     }
 
     /// Makes a command active: the nodes of the group have it at once, executables when they are
-    /// updated with them. Ranges stay as they were last set.
+    /// updated with them. Ranges stay as they were last set. The active command is no change.
     ///
     /// # Errors
     /// [`Invalid`](crate::ErrorKind::Invalid), and nothing changes, when there is no such command.
@@ -116,6 +116,9 @@ impl DynamicCommandGroup {
             return Err(self.graph.at(Error::invalid(message)));
         }
         let mut state = self.graph.state();
+        if state.dynamics.group(self.id).is_some_and(|group| group.active == index) {
+            return Ok(());
+        }
         state.activate(self.id, index);
         state.dynamics.note_change(Changed::Group(self.id));
         Ok(())

@@ -395,4 +395,9 @@ fn a_forgotten_update_is_warned_of(context: Context, queue: Queue) {
         graph.after(&c).add(Command::parallel_for(8, number(&x, &first)))?;
         executable.update(&[&a, &b])
     });
+    let commands = [1_u32, 2].map(|first| Command::parallel_for(8, number(&x, first)));
+    let group = DynamicCommandGroup::new(&graph, commands).unwrap();
+    graph.after_all_leaves().add(&group).unwrap();
+    warns("the command that is active", false, &|_| group.set_active_index(0));
+    warns("another command", true, &|_| group.set_active_index(1));
 }
