@@ -32,6 +32,8 @@ impl ExecutableGraph {
     /// driver refuses to record.
     pub fn native_command_buffers(&self, queue: &Queue) -> Result<Vec<*mut c_void>> {
         self.inner().check(queue.context(), queue.device())?;
+        // It may prepare steps again, as a submission.
+        let _turn = self.turn();
         let mut prepared = self.prepared();
         (0..self.layout().partitions.len())
             .try_for_each(|part| prepared.refresh(self.layout(), part, RefreshFor::Submission))?;
