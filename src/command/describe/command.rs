@@ -225,6 +225,9 @@ impl Command {
     /// thread or on one of the library's, and must not wait. A panic of it is an error as one that
     /// it returns. A graph calls it at each replay.
     ///
+    /// The closure may use the queue and the events that it gets, and no more of the library. The executable graph that
+    /// it is part of is locked then, and so is the order of its buffers. A call that needs them waits for ever.
+    ///
     /// The event may be of another queue of the same context, or a user event. A marker on the
     /// library's queue then waits for it, and the command's times are those of the marker.
     ///
