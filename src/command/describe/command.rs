@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::argument::Value;
 use super::call::KernelCall;
-use super::control::{ControlBody, ControlFlow, ControlKind, ControlValue, MAX_ITERATIONS};
+use super::control::{Alone, ControlBody, ControlFlow, ControlKind, ControlValue, MAX_ITERATIONS};
 use super::graph::GraphCommand;
 use super::name::Name;
 use super::native::NativeCommand;
@@ -356,8 +356,13 @@ impl Command {
 }
 
 impl Command {
-    pub(crate) fn control(kind: ControlKind, value: ControlValue, bodies: Vec<Arc<dyn ControlBody>>) -> Self {
-        let flow = ControlFlow { kind, value, bodies, max_iterations: MAX_ITERATIONS };
+    pub(crate) fn control(
+        kind: ControlKind,
+        value: ControlValue,
+        bodies: Vec<Arc<dyn ControlBody>>,
+        alone: Alone,
+    ) -> Self {
+        let flow = ControlFlow { kind, value, bodies, max_iterations: MAX_ITERATIONS, alone };
         Self::from_parts(CommandKind::Control(Box::new(flow)), Vec::new())
     }
 

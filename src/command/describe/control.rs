@@ -35,7 +35,12 @@ pub(crate) struct ControlFlow {
     /// One for loops; the second one of an `if` runs where the value is zero.
     pub(crate) bodies: Vec<Arc<dyn ControlBody>>,
     pub(crate) max_iterations: u64,
+    /// Makes an executable graph of one node, the command.
+    pub(crate) alone: Alone,
 }
+
+/// What makes an executable graph of a loop or a condition.
+pub(crate) type Alone = fn(ControlFlow, &Queue) -> Result<Arc<dyn GraphCommand>>;
 
 /// The value that a loop or a condition decides by.
 #[derive(Clone, Debug)]
@@ -70,9 +75,6 @@ pub(crate) trait ControlBody: Any + fmt::Debug + Send + Sync {
 
     /// Checks that it was made for a context and device.
     fn check(&self, context: &Context, device: &Device) -> Result<()>;
-
-    /// An executable graph of one node, the command, of which this is a body.
-    fn alone(&self, command: ControlFlow, queue: &Queue) -> Result<Arc<dyn GraphCommand>>;
 }
 
 /// The type of a value that is decided by.

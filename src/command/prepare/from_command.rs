@@ -4,7 +4,6 @@
 use super::image::ImageCommand;
 use super::prepared::PreparedCommand;
 use super::{boxes, launch};
-use crate::MakeError as _;
 use crate::command::describe::argument::Value;
 use crate::command::describe::command::CommandKind;
 use crate::command::describe::compare::is_plain;
@@ -12,7 +11,7 @@ use crate::command::describe::native::NativeCommand;
 use crate::command::describe::place::Place;
 use crate::driver::copy;
 use crate::driver::step::Step;
-use crate::{Error, Queue, Result};
+use crate::{Queue, Result};
 
 impl CommandKind {
     /// Checks the command, and finds what it needs, for the context and device of a queue.
@@ -116,9 +115,7 @@ impl CommandKind {
             }
             Self::Control(flow) => {
                 flow.check(queue.context(), queue.device())?;
-                let no_body = || Error::invalid("a loop or a condition without a body");
-                let body = flow.bodies.first().cloned().ok_or_else(no_body)?;
-                PreparedCommand::Graph(body.alone(*flow, queue)?)
+                PreparedCommand::Graph((flow.alone)(*flow, queue)?)
             }
             Self::Marker => PreparedCommand::Marker,
             Self::Barrier => PreparedCommand::Barrier,

@@ -4,12 +4,12 @@ use std::any::Any;
 use std::sync::Arc;
 
 use super::handle::ExecutableGraph;
-use crate::command::{Command, CommandKind, ControlBody, ControlFlow, GraphCommand};
-use crate::graph::model::control::{GraphBody, alone, sealed};
+use crate::command::{Command, CommandKind, ControlBody, GraphCommand};
+use crate::graph::model::control::{GraphBody, sealed};
 use crate::graph::model::snapshot::Frozen;
 use crate::memory::buffer::Requirement;
 use crate::memory::{Region, Reserved};
-use crate::{Context, Device, Graph, Queue, Result};
+use crate::{Context, Device, Graph, Result};
 
 #[allow(private_interfaces, reason = "of a sealed trait")]
 impl sealed::Sealed for &ExecutableGraph {
@@ -40,10 +40,6 @@ impl ControlBody for ExecutableGraph {
     fn check(&self, context: &Context, device: &Device) -> Result<()> {
         let command: Arc<dyn GraphCommand> = Arc::clone(self.inner()) as Arc<dyn GraphCommand>;
         command.check(context, device)
-    }
-
-    fn alone(&self, command: ControlFlow, queue: &Queue) -> Result<Arc<dyn GraphCommand>> {
-        alone(command, queue)
     }
 }
 

@@ -131,10 +131,6 @@ impl ControlBody for GraphBody {
             .at(Error::invalid("the body is of another context or device than the graph around it")
                 .remedy("make both graphs for the same context and device")))
     }
-
-    fn alone(&self, command: ControlFlow, queue: &Queue) -> Result<Arc<dyn GraphCommand>> {
-        alone(command, queue)
-    }
 }
 
 impl ControlBody for NoBody {
@@ -157,10 +153,6 @@ impl ControlBody for NoBody {
     fn check(&self, _: &Context, _: &Device) -> Result<()> {
         Ok(())
     }
-
-    fn alone(&self, command: ControlFlow, queue: &Queue) -> Result<Arc<dyn GraphCommand>> {
-        alone(command, queue)
-    }
 }
 
 impl fmt::Debug for GraphBody {
@@ -170,7 +162,7 @@ impl fmt::Debug for GraphBody {
 }
 
 /// An executable graph of one node.
-pub(in crate::graph) fn alone(command: ControlFlow, queue: &Queue) -> Result<Arc<dyn GraphCommand>> {
+fn alone(command: ControlFlow, queue: &Queue) -> Result<Arc<dyn GraphCommand>> {
     let graph = Graph::builder(queue.context(), queue.device()).allow_device_globals().build()?;
     graph.add(Command::from_parts(CommandKind::Control(Box::new(command)), Vec::new()))?;
     let executable = graph.finalize()?;
@@ -205,7 +197,7 @@ impl Command {
     /// A body of another context or device is [`Invalid`](crate::ErrorKind::Invalid). So is the graph that the
     /// command is added to, a graph that contains it, and a graph that a queue records to.
     pub fn repeat(count: impl Count, body: impl Body) -> Self {
-        Self::control(ControlKind::Repeat, count.value(), vec![body.body()])
+        Self::control(ControlKind::Repeat, count.value(), vec![body.body()], alone)
     }
 
     /// A loop that runs its body while a value is not zero. The value is looked at before each
@@ -226,7 +218,7 @@ impl Command {
     /// # }
     /// ```
     pub fn while_<M: CopyFrom<Element: ControlScalar>>(condition: &M, body: impl Body) -> Self {
-        Self::control(ControlKind::While, ControlValue::of(condition), vec![body.body()])
+        Self::control(ControlKind::While, ControlValue::of(condition), vec![body.body()], alone)
     }
 
     /// A condition: one body runs if a value is not zero, else the other one. Either may be `()`,
@@ -236,7 +228,8 @@ impl Command {
         then: impl Body,
         otherwise: impl Body,
     ) -> Self {
-        Self::control(ControlKind::If, ControlValue::of(condition), vec![then.body(), otherwise.body()])
+        let bodies = vec![then.body(), otherwise.body()];
+        Self::control(ControlKind::If, ControlValue::of(condition), bodies, alone)
     }
 
     /// A choice: a value of 0 runs the first body, 1 the second, and so on. Nothing runs for other
@@ -246,6 +239,6 @@ impl Command {
         bodies: impl IntoIterator<Item = B>,
     ) -> Self {
         let bodies = bodies.into_iter().map(|body| body.body()).collect();
-        Self::control(ControlKind::Switch, ControlValue::of(value), bodies)
+        Self::control(ControlKind::Switch, ControlValue::of(value), bodies, alone)
     }
 }
