@@ -29,6 +29,8 @@ pub(in crate::graph) struct Layout {
     /// The events from outside, those of sub-graphs included.
     pub(in crate::graph) externals: Vec<External>,
     pub(in crate::graph) partitions: Vec<Partition>,
+    /// The partitions that are events from outside, in rising order.
+    outside: Vec<usize>,
     /// The partitions that no other one waits for.
     pub(in crate::graph) leaves: Vec<usize>,
     /// The partition that all others come after, if it is for the device.
@@ -71,6 +73,12 @@ impl Layout {
         let ends = ends.collect();
         let waited: HashSet<u32> =
             partitions.iter().flat_map(|partition| partition.waits.iter().copied()).collect();
+        let is_external = |partition: &Partition| {
+            let command = partition.nodes.first().and_then(|node| commands.get(*node as usize));
+            command.is_some_and(|command| matches!(**command, CommandKind::External(_)))
+        };
+        let outside = partitions.iter().enumerate().filter(|(_, partition)| is_external(partition));
+        let outside = outside.map(|(index, _)| index).collect();
         let leaves: Vec<usize> =
             (0..partitions.len()).filter(|index| !waited.contains(&(*index as u32))).collect();
         let all = partitions.iter().enumerate();
@@ -91,6 +99,7 @@ impl Layout {
             names: Names::default(),
             externals: frozen.externals.clone(),
             partitions,
+            outside,
             leaves,
             first,
             last,
@@ -109,6 +118,11 @@ impl Layout {
             queue: &self.queue,
             options: self.options,
         })
+    }
+
+    /// Whether a partition is an event from outside.
+    pub(in crate::graph) fn is_external(&self, index: usize) -> bool {
+        self.outside.binary_search(&index).is_ok()
     }
 
     /// Names the graph in an error.

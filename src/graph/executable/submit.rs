@@ -17,7 +17,7 @@ use super::control::{ControlRun, PartOf};
 use super::handle::ExecutableGraph;
 use super::put::Put;
 use crate::MakeError as _;
-use crate::command::{CommandKind, GraphCommand, GraphPart, Outside, PreparedCommand, submit_prepared};
+use crate::command::{GraphCommand, GraphPart, Outside, PreparedCommand, submit_prepared};
 use crate::driver::queue::Properties;
 use crate::event::{Outcome, Promise};
 use crate::graph::model::node::Node;
@@ -245,23 +245,9 @@ impl ExecutableGraph {
         };
         *turn = Some(end.clone());
         // An event from outside is no work of the graph.
-        let parts = layout.partitions.iter().zip(&*events);
-        let parts = parts.filter(|(partition, _)| !self.is_external(partition));
+        let parts = events.iter().enumerate().filter(|(index, _)| !layout.is_external(*index));
         let parts = parts.map(|(_, event)| event.clone()).collect();
         Ok(Event::of_graph(self.id(), layout.options.profiling, end, parts, cancelled))
-    }
-
-    /// Whether a partition is an event from outside.
-    pub(in crate::graph) fn is_external(&self, partition: &Partition) -> bool {
-        if self.layout().externals.is_empty() || !partition.host {
-            return false;
-        }
-        let node = partition.nodes.first().copied().unwrap_or(u32::MAX);
-        let prepared = self.prepared();
-        prepared
-            .commands
-            .get(node as usize)
-            .is_some_and(|command| matches!(**command, CommandKind::External(_)))
     }
 
     /// Puts each part on the queue that `queues` gives for it, and gives their events to `events`. The part

@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 
 use super::partitions::PartitionInfo;
 use crate::MakeError as _;
-use crate::command::CommandKind;
 use crate::driver::step::Step;
 use crate::event::Profiling;
 use crate::graph::exec::options::ReplayStrategy;
@@ -241,11 +240,6 @@ struct TimedSequence {
 impl TimedPart {
     /// Those that do something: an event from outside does not.
     pub(super) fn all(layout: &Layout, prepared: &Prepared) -> Vec<Self> {
-        let is_external = |index: usize| {
-            let node = layout.partitions.get(index).and_then(|partition| partition.nodes.first());
-            let command = node.and_then(|node| prepared.commands.get(*node as usize));
-            command.is_some_and(|command| matches!(**command, CommandKind::External(_)))
-        };
         let timed = |(index, info)| {
             let sequence = prepared.part(index).map(|part| TimedSequence {
                 id: part.tuned.exec.steps.sequence.id(),
@@ -261,7 +255,7 @@ impl TimedPart {
             Self { index, info, name: name.unwrap_or_default(), sequence }
         };
         let all = PartitionInfo::all(layout, prepared).into_iter().enumerate();
-        all.filter(|(index, _)| !is_external(*index)).map(timed).collect()
+        all.filter(|(index, _)| !layout.is_external(*index)).map(timed).collect()
     }
 }
 
