@@ -12,7 +12,7 @@ use oclave_image::{PostLinkOptions, Scalar, SplitMode, TranslationUnit, post_lin
 
 use super::argument::{Local, Pointer};
 use super::call::KernelCall;
-use super::command::Command;
+use super::command::{Command, CommandKind};
 use super::passed::{KernelPointer, KernelPointerMut, sealed as passed};
 use super::place::{CopyFrom, CopyTo, Place};
 use crate::MakeError as _;
@@ -141,7 +141,7 @@ fn fold_command<T: FoldScalar>(
         // Any kernel will do for a command that fails.
         Err(error) => match kernel_of(Fold::Sum, T::SCALAR, kernel) {
             Ok(any) => (KernelCall::new(any), Place::Refused(error)),
-            Err(_) => return Command::empty(),
+            Err(_) => return refused(error),
         },
     };
     let call = call.pointer::<T>(Whole(read)).value(count as u64).pointer_mut::<T>(Whole(written));
@@ -149,6 +149,11 @@ fn fold_command<T: FoldScalar>(
         return Command::single_task(call);
     }
     Command::parallel_for(NdRange::new(FOLD_GROUP, FOLD_GROUP), call.local(Local::<T>::new(FOLD_GROUP)))
+}
+
+/// A command that fails.
+fn refused(error: Error) -> Command {
+    Command::from_parts(CommandKind::Prefetch { memory: Place::Refused(error) }, Vec::new())
 }
 
 /// The place, if it is one piece of at least so many bytes.
