@@ -8,6 +8,7 @@ use oclave::graph::{DynamicCommandGroup, DynamicParameter, ReplayStrategy};
 use oclave::record::Session;
 use oclave::{Buffer, Command, Context, ErrorKind, Graph, Queue};
 
+/// A guard waits for the loop, whose commands use the memory while the guard waits.
 #[device_test]
 fn guards_on_the_host_wait_for_loops_that_run(context: Context) {
     for queue in queues(&context) {
@@ -43,6 +44,7 @@ fn guards_on_the_host_wait_for_loops_that_run(context: Context) {
     }
 }
 
+/// Edges and the order of commands follow the values that parameters in bodies have now.
 #[device_test]
 fn accessors_of_bodies_follow_parameters(context: Context) {
     for queue in queues(&context) {
@@ -61,6 +63,7 @@ fn accessors_of_bodies_follow_parameters(context: Context) {
     }
 }
 
+/// Which command of a group is active changes no edges, also not where the group is in a body.
 #[device_test]
 fn accessors_of_bodies_are_those_of_all_commands_of_a_group(context: Context, queue: Queue) {
     let [a, b] = [(); 2].map(|()| Buffer::<u32>::from_vec(vec![0; 8]).unwrap());
@@ -83,6 +86,7 @@ fn accessors_of_bodies_are_those_of_all_commands_of_a_group(context: Context, qu
     assert_eq!(queue.read(&out).unwrap(), [3, 4, 5, 6, 7, 8, 9, 10]);
 }
 
+/// Submissions in flight share the internal queue of their graph.
 #[device_test]
 fn submissions_in_flight_share_a_queue(context: Context) {
     for queue in queues(&context) {
@@ -107,6 +111,8 @@ fn submissions_in_flight_share_a_queue(context: Context) {
     }
 }
 
+/// A body may not wait for an event from outside, be it in a sub-graph. One that nothing waits for
+/// is no obstacle.
 #[device_test]
 fn bodies_wait_for_no_event_from_outside(context: Context, queue: Queue) {
     let memory = context.alloc_device::<u32>(8).unwrap();
@@ -146,6 +152,7 @@ fn bodies_wait_for_no_event_from_outside(context: Context, queue: Queue) {
     }
 }
 
+/// A limit changes nothing but the limit.
 #[device_test]
 fn a_limit_of_iterations_leaves_the_name(queue: Queue) {
     let graph = Graph::from_queue(&queue);
