@@ -11,6 +11,7 @@
 //! these can only shrink, too.
 
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use super::flatten::Flat;
 use crate::MakeError as _;
@@ -90,8 +91,9 @@ fn host_tasks(
     }
     let ends: HashMap<u32, usize> = ends.iter().copied().zip(tasks.len()..).collect();
     let words = (tasks.len() + ends.len()).div_ceil(64);
-    let mut sets: Vec<Box<[u64]>> = vec![vec![0; words].into()];
-    let mut numbers: HashMap<Box<[u64]>, u32> = HashMap::from([(vec![0; words].into(), 0)]);
+    let empty: Rc<[u64]> = vec![0; words].into();
+    let mut sets = vec![Rc::clone(&empty)];
+    let mut numbers = HashMap::from([(empty, 0_u32)]);
     let mut of = vec![0_u32; is_host.len()];
     for node in nodes {
         let next = edges.of(node);
@@ -104,10 +106,10 @@ fn host_tasks(
         let number = if is_first && end.is_none() && next.iter().all(|node| task(node).is_none()) {
             first
         } else {
-            let mut union: Box<[u64]> = vec![0; words].into();
+            let mut union = vec![0_u64; words];
             for (node, set) in next.iter().zip(next_sets) {
                 let set = sets.get(set as usize).ok_or_else(|| missing(*node))?;
-                union.iter_mut().zip(set).for_each(|(all, one)| *all |= one);
+                union.iter_mut().zip(&**set).for_each(|(all, one)| *all |= one);
                 if let Some(task) = task(node) {
                     *union.get_mut(task / 64).ok_or_else(|| missing(*node))? |= 1 << (task % 64);
                 }
@@ -115,8 +117,8 @@ fn host_tasks(
             if let Some(end) = end {
                 *union.get_mut(end / 64).ok_or_else(|| missing(node))? |= 1 << (end % 64);
             }
-            *numbers.entry(union).or_insert_with_key(|union| {
-                sets.push(union.clone());
+            *numbers.entry(Rc::from(union)).or_insert_with_key(|union| {
+                sets.push(Rc::clone(union));
                 (sets.len() - 1) as u32
             })
         };
