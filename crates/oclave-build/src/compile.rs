@@ -119,24 +119,26 @@ impl Compiler<'_> {
         let depfile = self.work.join(format!("{}.d", source.stem));
         let (compiled, declarations) = std::thread::scope(|scope| {
             let declarations = scope.spawn(|| self.declarations(source, effort.level));
-            let compiled = self.compile_to_bitcode(source, effort, &ir, &depfile);
+            let compiled = self.compile_to_ir(source, effort, &ir, &depfile);
             (compiled, declarations.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
         });
         // A source that does not compile has no declarations either; the compiler's own words come
         // first.
-        let (bitcode, leftovers, warnings) = compiled?;
+        let (warnings, declarations) = (compiled?, declarations?);
+        let (bitcode, leftovers) = self.bitcode(source, effort, &ir, &declarations)?;
         let rules = String::from_utf8_lossy(&files::read(&depfile)?).into_owned();
         let dependencies = depfile::prerequisites(&rules);
-        Ok(Unit { bitcode, leftovers, declarations: declarations?, dependencies, warnings })
+        Ok(Unit { bitcode, leftovers, declarations, dependencies, warnings })
     }
 
-    fn compile_to_bitcode(
+    /// Writes the LLVM IR of a source, optimised, and gives the compiler's warnings.
+    fn compile_to_ir(
         &self,
         source: &Source,
         effort: Effort,
         ir: &Path,
         depfile: &Path,
-    ) -> Result<(PathBuf, Vec<Leftover>, Vec<String>)> {
+    ) -> Result<Vec<String>> {
         let mut args = self.ir_arguments(source, effort);
         args.extend(["-S", "-MMD", "-MF"].map(OsString::from));
         args.extend([depfile.into(), "-o".into(), ir.into()]);
@@ -151,8 +153,7 @@ impl Compiler<'_> {
         if let Some(optimiser) = optimiser {
             self.optimise(source, effort, optimiser, ir)?;
         }
-        let (bitcode, leftovers) = self.bitcode(source, effort, ir)?;
-        Ok((bitcode, leftovers, warnings(&run.stderr)))
+        Ok(warnings(&run.stderr))
     }
 
     /// What optimises LLVM IR after clang wrote it; `None` if clang optimises while it compiles.
@@ -259,7 +260,13 @@ impl Compiler<'_> {
 
     /// Mends the LLVM IR of a source and makes bitcode of it, the only form that the translator
     /// takes.
-    fn bitcode(&self, source: &Source, effort: Effort, text: &Path) -> Result<(PathBuf, Vec<Leftover>)> {
+    fn bitcode(
+        &self,
+        source: &Source,
+        effort: Effort,
+        text: &Path,
+        declarations: &Declarations,
+    ) -> Result<(PathBuf, Vec<Leftover>)> {
         let mended = ir::mend(&String::from_utf8_lossy(&files::read(text)?));
         if effort.level == 0 && ir::constructs_by_tables(&mended.text) {
             let what = format!(
@@ -269,7 +276,7 @@ impl Compiler<'_> {
             );
             return Err(Error::new(ErrorKind::Compile, what));
         }
-        files::write(text, mended.text.as_bytes())?;
+        files::write(text, ir::share_inline(&mended.text, &declarations.inline).as_bytes())?;
         let bitcode = text.with_extension("bc");
         if !self.assemble(text, &bitcode)?.success {
             // Clang 15 writes text that it does not read back: casts of pointers to members,

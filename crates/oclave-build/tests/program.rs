@@ -700,14 +700,36 @@ fn inline_functions_have_definitions_and_several_sources_may_share_them() {
         return;
     }
     let folder = Folder::new();
-    folder.write("pick.h", "inline int pick(int x) { return x > 3 ? x * x : -x; }\n");
-    for (name, source) in [("a", "pick(x[0])"), ("b", "pick(x[1]) + pick(x[2])")] {
-        let text = format!("#include \"pick.h\"\nkernel void {name}(global int *x) {{ x[0] = {source}; }}");
+    let kernels = "kernel void NAME(global int *x) { x[0] = pick(x[0]) + pick(x[1]); }\n";
+    for name in ["a", "b"] {
+        let text = format!("#include \"pick.h\"\n{}", kernels.replace("NAME", name));
         folder.write(&format!("{name}.cl"), &text);
     }
-    // Nothing is inlined without optimisation.
-    folder.build(Config::new().opt_level(0), &["a.cl"]).result.unwrap();
-    folder.build(&mut Config::new(), &["a.cl", "b.cl"]).result.unwrap();
+    for head in [
+        "inline int pick(int x)",
+        "inline __attribute__((always_inline)) int pick(int x)",
+        "__attribute__((always_inline)) inline int pick(int x)",
+        "inline __attribute__((noinline)) int pick(int x)",
+        "inline __attribute__((gnu_inline)) int pick(int x)",
+        "inline __attribute__((overloadable)) int pick(int x)",
+        "inline int pick(int x);\nint pick(int x)",
+        "extern int pick(int x);\n__inline__ int pick(int x)",
+        "static inline int pick(int x)",
+    ] {
+        folder.write("pick.h", &format!("{head} {{ return x > 3 ? x * x : -x; }}\n"));
+        // Nothing is inlined without optimisation.
+        for level in [0, 1, 2] {
+            let mut config = Config::new();
+            config.opt_level(level);
+            for sources in [&["a.cl"][..], &["a.cl", "b.cl"]] {
+                let built = folder.build(&mut config, sources);
+                assert!(built.result.is_ok(), "`{head}` at -O{level}: {:?}", built.result);
+            }
+        }
+    }
+    // Other functions have one definition in a program.
+    folder.write("pick.h", "__attribute__((always_inline)) int pick(int x) { return -x; }\n");
+    folder.build(&mut Config::new(), &["a.cl", "b.cl"]).error(ErrorKind::Link);
 }
 
 /// Devices run no code before kernels: what the compiler does not compute must not become zero in

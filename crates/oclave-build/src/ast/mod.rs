@@ -11,6 +11,8 @@ mod shared;
 mod type_text;
 mod types;
 
+use std::collections::BTreeSet;
+
 use oclave_image::{Access, ValueType};
 
 pub(crate) use class_globals::Violation;
@@ -26,6 +28,8 @@ pub(crate) struct Declarations {
     pub(crate) variables: Vec<VariableDeclaration>,
     /// Functions that the host has, too.
     pub(crate) shared: Vec<SharedFunction>,
+    /// The names for the linker of functions that are declared `inline` and not `static`.
+    pub(crate) inline: BTreeSet<String>,
     /// Device globals, virtual and shared functions that must not be declared as they are.
     pub(crate) violations: Vec<Violation>,
 }
@@ -102,7 +106,9 @@ impl Declarations {
         let mut violations = class_globals::violations(&tree, source);
         violations.extend(overrides::violations(&tree, source));
         let shared = shared::functions(&tree, &types, source, &mut violations);
-        let mut declarations = Self { shared, violations, ..Self::default() };
+        let inline = tree.children("FunctionDecl").filter(|function| is_shared_inline(function)).map(symbol);
+        let inline = inline.map(str::to_owned).collect();
+        let mut declarations = Self { shared, inline, violations, ..Self::default() };
         for node in found {
             if node.kind == "FunctionDecl" {
                 declarations.kernels.push(kernel(node, &types, source));
@@ -146,6 +152,15 @@ fn is_kernel(node: &Node) -> bool {
     (node.has("OpenCLKernelAttr") || node.has("DeviceKernelAttr")) && node.has("CompoundStmt")
 }
 
+fn is_shared_inline(function: &Node) -> bool {
+    function.is_inline && function.storage_class != "static"
+}
+
+/// The name for the linker.
+fn symbol(node: &Node) -> &str {
+    if node.mangled_name.is_empty() { &node.name } else { &node.mangled_name }
+}
+
 fn kernel(node: &Node, types: &Types<'_>, source: &[u8]) -> KernelDeclaration {
     KernelDeclaration {
         name: node.name.clone(),
@@ -184,10 +199,9 @@ fn pointer(text: &TypeText, types: &Types<'_>) -> ParameterType {
 }
 
 fn variable(node: &Node, types: &Types<'_>, source: &[u8]) -> VariableDeclaration {
-    let symbol = if node.mangled_name.is_empty() { &node.name } else { &node.mangled_name };
     VariableDeclaration {
         name: node.name.clone(),
-        symbol: symbol.clone(),
+        symbol: symbol(node).to_owned(),
         is_extern: node.storage_class == "extern" && !node.has_initializer,
         is_static: node.storage_class == "static",
         line: line(node, source),

@@ -163,7 +163,8 @@ impl<'de> Visitor<'de> for NodeVisitor {
                 "loc" => node.location = map.next_value()?,
                 "completeDefinition" => node.complete_definition = map.next_value()?,
                 "isImplicit" => node.is_implicit = map.next_value()?,
-                "isInline" => node.is_inline = map.next_value()?,
+                // The first of namespaces, the second of functions.
+                "isInline" | "inline" => node.is_inline = map.next_value()?,
                 "access" => node.access = map.next_value()?,
                 "isBitfield" => node.is_bitfield = map.next_value()?,
                 "bases" => {

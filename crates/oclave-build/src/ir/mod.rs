@@ -28,6 +28,7 @@ pub(crate) use convergent::{
     KEEP_CALLS_APART, calls_group_functions, keep_convergent_calls_apart, merges_convergent_calls,
 };
 pub(crate) use function::symbol;
+pub(crate) use inline::share as share_inline;
 pub(crate) use text::replace_tokens;
 pub(crate) use unknown::Leftover;
 pub(crate) use virtual_calls::WANTED as CLASSES_WANTED;
@@ -51,7 +52,6 @@ pub(crate) struct Mended {
 pub(crate) fn mend(text: &str) -> Mended {
     let mut ir = Ir::new(text);
     language::call_it_c(&mut ir);
-    inline::share(&mut ir);
     annotations::drop_arguments(&mut ir);
     tables::move_to_global_memory(&mut ir);
     vtables::name_functions(&mut ir);
