@@ -286,9 +286,23 @@ fn functions_of_the_library_must_be_linked() {
 
 #[test]
 fn targets_are_compute_capabilities() {
-    for (text, version) in
-        [("sm_70", "6.4"), ("sm_75", "6.4"), ("sm_80", "7.0"), ("sm_86", "7.1"), ("sm_90", "7.8")]
-    {
+    // The first versions that know them, after LLVM's NVPTX.td.
+    for (text, version) in [
+        ("sm_70", "6.4"),
+        ("sm_75", "6.4"),
+        ("sm_80", "7.0"),
+        ("sm_86", "7.1"),
+        ("sm_87", "7.4"),
+        ("sm_88", "9.0"),
+        ("sm_89", "7.8"),
+        ("sm_90", "7.8"),
+        ("sm_100", "8.6"),
+        ("sm_101", "8.6"),
+        ("sm_103", "8.8"),
+        ("sm_110", "9.0"),
+        ("sm_120", "8.7"),
+        ("sm_121", "8.8"),
+    ] {
         let target: PtxTarget = text.parse().unwrap();
         assert_eq!(target.to_string(), text);
         let mut code = Code::new();
