@@ -179,7 +179,7 @@ impl Config {
         self
     }
 
-    /// The folder of the output; `OUT_DIR` unless set, which is where `include_kernels!` looks.
+    /// The folder of the output; `OUT_DIR` unless set. `include_kernels!` finds it.
     pub fn out_dir(&mut self, folder: impl Into<PathBuf>) -> &mut Self {
         self.out_dir = Some(folder.into());
         self

@@ -105,11 +105,10 @@ fn images(rust: &Path) -> Result<Vec<PathBuf>, Failure> {
     let fail = |error: &dyn std::fmt::Display| Failure::Message(format!("{}: {error}", rust.display()));
     let text = std::fs::read_to_string(rust).map_err(|error| fail(&error))?;
     let extension = format!(".{FILE_EXTENSION}");
-    // As `include_bytes!(concat!(env!("OUT_DIR"), "/name.oclimg"))`.
-    let literals =
-        text.split('"').filter(|literal| literal.starts_with('/') && literal.ends_with(&extension));
+    // As `include_bytes!("name.oclimg")`.
+    let literals = text.split("include_bytes!").skip(1).filter_map(|rest| rest.split('"').nth(1));
     let paths: Vec<PathBuf> =
-        literals.map(|name| rust.with_file_name(name.trim_start_matches('/'))).collect();
+        literals.filter(|name| name.ends_with(&extension)).map(|name| rust.with_file_name(name)).collect();
     match paths.is_empty() {
         true => Err(fail(&"the file includes no device image")),
         false => Ok(paths),

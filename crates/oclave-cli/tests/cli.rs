@@ -267,7 +267,7 @@ fn package() -> PathBuf {
                     let mut text = String::new();
                     for image in images {{
                         std::fs::copy("{fixture}", format!("{{out}}/{{program}}.{{image}}.oclimg")).unwrap();
-                        text += &format!("include_bytes!(concat!(env!(\"OUT_DIR\"), \"/{{program}}.{{image}}.oclimg\"))\n");
+                        text += &format!("include_bytes!(\"{{program}}.{{image}}.oclimg\")\n");
                     }}
                     std::fs::write(format!("{{out}}/{{program}}.rs"), text).unwrap();
                     println!("cargo::rustc-env=OCLAVE_KERNELS_{{program}}={{out}}/{{program}}.rs");

@@ -31,7 +31,7 @@ pub(crate) struct Program<'a> {
     pub(crate) name: &'a str,
     pub(crate) sources: &'a [Source<'a>],
     pub(crate) images: &'a [DeviceImage],
-    /// File names of the images, in `OUT_DIR`.
+    /// File names of the images, in the folder of the text.
     pub(crate) files: &'a [String],
 }
 
@@ -77,10 +77,8 @@ pub(crate) fn generate(program: &Program<'_>) -> Result<Generated> {
 
 fn tokens(program: &Program<'_>, warnings: &mut Vec<String>) -> Result<TokenStream> {
     let name = program.name;
-    let images = program.files.iter().map(|file| {
-        let path = format!("/{file}");
-        quote!(include_bytes!(concat!(env!("OUT_DIR"), #path)))
-    });
+    // They are beside the file with this text.
+    let images = program.files.iter().map(|file| quote!(include_bytes!(#file)));
     let doc = docs(&[format!("The device images of the program `{name}`.")]);
     let table = quote! {
         #doc

@@ -5,10 +5,10 @@
 pub static IMAGES: ::oclave::kernel::ImageTable = ::oclave::kernel::ImageTable::generated(
     "golden",
     &[
-        include_bytes!(concat!(env!("OUT_DIR"), "/golden.first.oclimg")),
-        include_bytes!(concat!(env!("OUT_DIR"), "/golden.second.fp64.oclimg")),
-        include_bytes!(concat!(env!("OUT_DIR"), "/golden.second.image.oclimg")),
-        include_bytes!(concat!(env!("OUT_DIR"), "/golden.third-part.oclimg")),
+        include_bytes!("golden.first.oclimg"),
+        include_bytes!("golden.second.fp64.oclimg"),
+        include_bytes!("golden.second.image.oclimg"),
+        include_bytes!("golden.third-part.oclimg"),
     ],
 );
 /// Kernels of `kernels/first.cl`.
