@@ -238,12 +238,13 @@ fn device_images(
     if let Some(compiler) = &compiler {
         undefined::refuse(compiler, &others, &images)?;
         // Doubles in Rust are those that the source writes. Languages that call each other have one form.
-        let names: Vec<&str> = others.iter().map(|source| source.stem.as_str()).collect();
+        let of_others = kernel_sources(&others, &units);
         if are_linked {
         } else if in_rust.is_empty() {
             without_fp64::add(compiler, &others, &units, &options, &mut images)?;
         } else {
-            let is_other = |image: &DeviceImage| names.contains(&image.name.as_str());
+            let is_other =
+                |image: &DeviceImage| image.kernels.iter().any(|kernel| of_others.contains_key(&kernel.name));
             let (mut own, rest): (Vec<_>, Vec<_>) = images.into_iter().partition(is_other);
             without_fp64::add(compiler, &others, &units, &options, &mut own)?;
             own.extend(rest);
