@@ -152,7 +152,8 @@ fn link(compiler: &Compiler<'_>, sources: &[Source], units: &[Unit]) -> Result<P
     }
     let environment = &compiler.config.environment;
     let llvm_link = compiler.toolchain.llvm_link(environment)?;
-    let linked = compiler.work.join("program.bc");
+    // The files of sources have other extensions.
+    let linked = compiler.work.join("program.linked");
     let mut args: Vec<OsString> = units.iter().map(|unit| unit.bitcode.clone().into()).collect();
     args.extend(["-o".into(), linked.clone().into()]);
     let run = command::run(&llvm_link.path, &args, environment)?;
