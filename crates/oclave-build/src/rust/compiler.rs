@@ -196,10 +196,7 @@ pub(super) fn source(
     args.extend(["--extern".into(), named("oclave_kernel", &device.library)]);
     // The host's program says what of the file is not used, if it includes it.
     args.extend(["-A", "dead_code"].map(OsString::from));
-    for (define, value) in &config.defines {
-        let value = value.as_ref().map(|value| format!("={value:?}")).unwrap_or_default();
-        args.extend(["--cfg".into(), format!("{define}{value}").into()]);
-    }
+    args.extend(defines(config).into_iter().map(OsString::from));
     args.push(source.path.clone().into());
     let what = format!("{} does not compile for devices", source.path.display());
     let run = run(config, rustc, &args, &what)?;
@@ -256,6 +253,16 @@ fn device_cfgs(config: &Config) -> Vec<String> {
 fn named(name: &str, path: &Path) -> OsString {
     let mut argument = OsString::from(format!("{name}="));
     argument.push(path);
+/// The definitions of [`Config::define`]. A source may ask for other values of them.
+fn defines(config: &Config) -> Vec<String> {
+    let arguments = |(name, value): &(String, Option<String>)| {
+        let value = value.as_ref().map(|value| format!("={value:?}")).unwrap_or_default();
+        let known = format!("cfg({name}, values(any()))");
+        ["--cfg".to_owned(), format!("{name}{value}"), "--check-cfg".to_owned(), known]
+    };
+    config.defines.iter().flat_map(arguments).collect()
+}
+
     argument
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::super::read_text;
-use super::{CompiledSource, Rustc, device_cfgs, overflow_checks};
+use super::{CompiledSource, Rustc, defines, device_cfgs, overflow_checks};
 use crate::command;
 use crate::config::Config;
 use crate::depfile;
@@ -86,10 +86,7 @@ fn flags(config: &Config) -> Vec<String> {
     let mut flags: Vec<String> = own.map(|flag| (*flag).to_owned()).collect();
     flags.push("--emit=llvm-ir".to_owned());
     flags.extend(device_cfgs(config));
-    for (define, value) in &config.defines {
-        let value = value.as_ref().map(|value| format!("={value:?}")).unwrap_or_default();
-        flags.extend(["--cfg".to_owned(), format!("{define}{value}")]);
-    }
+    flags.extend(defines(config));
     flags
 }
 
