@@ -287,6 +287,10 @@ impl Config {
     /// other `no_std` crates as it likes. The cargo that runs the build script compiles it, for devices.
     /// The Rust module of its kernels has the name of the folder.
     ///
+    /// This is a cargo of its own: `--locked` and `--offline` of the program's build do not reach it. It reads
+    /// the package's `Cargo.lock`, and writes one where it is missing. `CARGO_NET_OFFLINE=true` keeps both from
+    /// the network.
+    ///
     /// ```no_run
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// oclave_build::Config::new().rust_package("kernels").compile::<&str>(&[])?;

@@ -1,4 +1,4 @@
-//! Reads the dependency files that clang writes for make.
+//! Reads the dependency files that clang and rustc write for make.
 
 use std::path::PathBuf;
 
@@ -33,6 +33,13 @@ pub(crate) fn prerequisites(text: &str) -> Vec<PathBuf> {
     paths
 }
 
+/// The variables of the environment that a source in Rust reads, as rustc lists them in comments:
+/// `# env-dep:NAME=VALUE`, or `# env-dep:NAME` where it is not set. Those that cargo sets are left out.
+pub(crate) fn variables(text: &str) -> Vec<String> {
+    let names = text.lines().filter_map(|line| line.strip_prefix("# env-dep:")?.split('=').next());
+    names.filter(|name| !name.starts_with("CARGO_") && *name != "OUT_DIR").map(str::to_owned).collect()
+}
+
 /// The colon after the target is followed by a space; that of `C:\x` is not.
 fn rule_colon(text: &str) -> Option<usize> {
     text.match_indices(':')
@@ -58,6 +65,13 @@ mod tests {
     fn continuation_lines_and_escapes() {
         let text = "a.bc: kernels/a.cl kernels/my\\ header.h \\\n  inc/x\\#y.h c$$d.h \\\r\n  C:\\k\\z.h\nother: no.h\n";
         assert_eq!(read(text), ["kernels/a.cl", "kernels/my header.h", "inc/x#y.h", "c$d.h", "C:\\k\\z.h"]);
+    }
+
+    #[test]
+    fn variables_are_in_comments() {
+        let text = "a.d: a.rs\n\na.rs:\n\n# env-dep:SEED=1=2\n# env-dep:NONE\n# env-dep:CARGO_PKG_NAME=x\n";
+        assert_eq!(variables(text), ["SEED", "NONE"]);
+        assert!(variables("a.d: a.rs\n").is_empty());
     }
 
     #[test]

@@ -145,6 +145,98 @@ fn kernels_with_literals_have_a_form_without_fp64() {
     assert!(images(&built).iter().all(|image| image.without_fp64().unwrap().is_none()));
 }
 
+const IN_RUST: &str = "use oclave_kernel::{Item, Out, kernel};\n\
+                       #[kernel]\npub fn in_rust(_: Item<1>, mut x: Out<f64>) { *x *= 0.3; }\n";
+
+/// What a package of kernels is built from, and a source alone.
+#[test]
+fn inputs_of_kernels_in_rust_are_dependencies() {
+    let folder = Folder::new();
+    let kernel_crate = Path::new(env!("CARGO_MANIFEST_DIR")).join("../oclave-kernel");
+    let text = "use oclave_kernel::{Item, Out, kernel};\n\
+                const SEED: bool = option_env!(\"OCLAVE_TEST_SEED\").is_some();\n\
+                #[kernel]\npub fn k(_: Item<1>, mut x: Out<u32>) { *x = if SEED { 1 } else { 2 }; }\n";
+    folder.write("alone.rs", text);
+    let alone = folder.build(&mut Config::new(), &["alone.rs"]);
+    alone.result.as_ref().unwrap();
+    assert_has(&alone.cargo, &["cargo::rerun-if-env-changed=OCLAVE_TEST_SEED\n"]);
+
+    let kernels = "[package]\nname = \"kernels\"\nversion.workspace = true\nedition = \"2024\"\n";
+    let dependencies = format!(
+        "[dependencies]\noclave-kernel.path = {kernel_crate:?}\nhelper.path = \"../helper\"\n\
+         [lints.rust]\nunexpected_cfgs = \"allow\"\n"
+    );
+    folder.write("w/Cargo.toml", "[workspace]\nmembers = [\"kernels\", \"helper\"]\nresolver = \"3\"\n[workspace.package]\nversion = \"0.1.0\"\n");
+    folder.write("w/kernels/Cargo.toml", &format!("{kernels}{dependencies}"));
+    folder.write("w/kernels/src/lib.rs", &format!("#![no_std]\n{text}"));
+    folder.write("w/helper/Cargo.toml", &kernels.replace("kernels", "helper"));
+    folder.write(
+        "w/helper/src/lib.rs",
+        "#![no_std]\npub const OTHER: Option<&str> = option_env!(\"OCLAVE_TEST_OTHER\");\n",
+    );
+    let mut config = Config::new();
+    config.rust_package(folder.path().join("w/kernels"));
+    let built = folder.build(&mut config, &[]);
+    built.result.as_ref().unwrap();
+    assert_has(
+        &built.cargo,
+        &[
+            "/w/Cargo.toml\n",
+            "/w/Cargo.lock\n",
+            "/w/kernels/Cargo.toml\n",
+            "/w/kernels/src/lib.rs\n",
+            "/w/helper/Cargo.toml\n",
+            "/w/helper/src/lib.rs\n",
+            "cargo::rerun-if-env-changed=OCLAVE_TEST_SEED\n",
+            "cargo::rerun-if-env-changed=OCLAVE_TEST_OTHER\n",
+        ],
+    );
+    assert!(!built.cargo.contains("env-changed=CARGO_"), "{}", built.cargo);
+    // Cargo builds again each time where a file is missing.
+    for path in built.cargo.lines().filter_map(|line| line.strip_prefix("cargo::rerun-if-changed=")) {
+        assert!(Path::new(path).is_absolute() && Path::new(path).is_file(), "{path}");
+    }
+}
+
+/// Such a definition is one that rustc knows.
+#[test]
+fn definitions_reach_sources_in_rust() {
+    let folder = Folder::new();
+    folder.write(
+        "r.rs",
+        "use oclave_kernel::{Item, Out, kernel};\n#[kernel]\npub fn k(_: Item<1>, mut x: Out<u32>) {\n\
+         if cfg!(FAST) && cfg!(TILE = \"16\") && !cfg!(TILE = \"8\") { *x = 1; } else { MISSING }\n}\n",
+    );
+    let mut config = Config::new();
+    let refused = folder.build(&mut config, &["r.rs"]).error(ErrorKind::Compile);
+    assert_has(&refused, &["MISSING"]);
+    folder.write("r.rs", &folder.read("r.rs").replace("MISSING", "*x = 2;"));
+    let built = folder.build(config.define("FAST", None).define("TILE", "16"), &["r.rs"]);
+    built.result.as_ref().unwrap();
+    assert!(built.warnings().is_empty(), "{:?}", built.warnings());
+}
+
+/// Kernels in Rust beside them change nothing, with each way of splitting.
+#[test]
+fn kernels_in_c_have_a_form_without_fp64_beside_kernels_in_rust() {
+    if !toolchain_is_here() {
+        return;
+    }
+    let folder = Folder::new();
+    folder.write("r.rs", IN_RUST);
+    let plain = "kernel void plain(global int *x) { x[0] = 1; }\n";
+    let literal = "kernel void literal(global float *x) { x[0] += 0.3; }\n";
+    for source in [literal.to_owned(), format!("{plain}{literal}")] {
+        folder.write("a.cl", &source);
+        for split in [Split::PerSource, Split::PerKernel, Split::Off] {
+            let built = images(&folder.build(Config::new().split(split), &["a.cl", "r.rs"]));
+            let with_form: Vec<String> =
+                built.iter().map(kernels_and_form).flat_map(|(_, form)| form).collect();
+            assert_eq!(with_form, ["literal"], "{split:?}: {source}");
+        }
+    }
+}
+
 #[test]
 fn sources_that_need_doubles_to_compile_build_as_before() {
     if !toolchain_is_here() {
@@ -225,6 +317,22 @@ fn sources_of_one_program_use_each_others_functions() {
     folder.write("b.cl", "kernel void k(global int *x) { x[0] = 1; }");
     let error = folder.build(&mut Config::new(), &["a.cl", "b.cl"]).error(ErrorKind::Link);
     assert_has(&error, &["do not link", "k", "the command was: "]);
+}
+
+#[test]
+fn a_source_may_be_named_program() {
+    if !toolchain_is_here() {
+        return;
+    }
+    let folder = Folder::new();
+    folder.write("program.cl", "kernel void k(global int *x) { x[0] = 1; }");
+    folder.write("b.cl", "kernel void l(global int *x) { x[0] = 2; }");
+    let bitcode = |sources: &[&str]| {
+        let output = folder.build(&mut Config::new(), sources).result.unwrap();
+        std::fs::read(output.rust.with_file_name("oclave_kernels.work").join("program.bc")).unwrap()
+    };
+    // The linked program does not replace it.
+    assert!(bitcode(&["program.cl"]) == bitcode(&["program.cl", "b.cl"]));
 }
 
 #[test]

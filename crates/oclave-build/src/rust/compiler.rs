@@ -116,6 +116,8 @@ pub(super) struct CompiledSource {
     /// What rustc said, unchanged.
     pub(super) warnings: String,
     pub(super) dependencies: Vec<PathBuf>,
+    /// The variables of the environment that the source reads.
+    pub(super) variables: Vec<String>,
 }
 
 impl DeviceCrate {
@@ -208,6 +210,7 @@ pub(super) fn source(
         )],
         warnings: run.stderr,
         dependencies: depfile::prerequisites(rules.split("\n\n").next().unwrap_or_default()),
+        variables: depfile::variables(&rules),
     })
 }
 
@@ -250,9 +253,6 @@ fn device_cfgs(config: &Config) -> Vec<String> {
     set.chain(known).collect()
 }
 
-fn named(name: &str, path: &Path) -> OsString {
-    let mut argument = OsString::from(format!("{name}="));
-    argument.push(path);
 /// The definitions of [`Config::define`]. A source may ask for other values of them.
 fn defines(config: &Config) -> Vec<String> {
     let arguments = |(name, value): &(String, Option<String>)| {
@@ -263,6 +263,9 @@ fn defines(config: &Config) -> Vec<String> {
     config.defines.iter().flat_map(arguments).collect()
 }
 
+fn named(name: &str, path: &Path) -> OsString {
+    let mut argument = OsString::from(format!("{name}="));
+    argument.push(path);
     argument
 }
 

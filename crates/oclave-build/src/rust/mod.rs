@@ -59,6 +59,7 @@ pub(crate) fn compile(
         // Cargo shows warnings line by line.
         cargo.warning(&compiled.warnings);
         compiled.dependencies.iter().for_each(|path| cargo.rerun_if_changed(path));
+        compiled.variables.iter().for_each(|variable| cargo.rerun_if_env_changed(variable));
         dependencies.push((compiled.dependencies, compiled.warnings));
         owners.extend(compiled.texts.iter().map(|_| index));
         texts.extend(compiled.texts);

@@ -62,21 +62,50 @@ pub(super) fn compile(
         let what = format!("{} does not compile for devices", source.path.display());
         return Err(run.failure(ErrorKind::Compile, &what));
     }
-    let artifacts = artifacts(&run.stdout, &source.path);
+    let artifacts = artifacts(&run.stdout);
     let mut texts = Vec::new();
     for artifact in &artifacts {
-        for ir in artifact.files.iter().filter_map(|file| ir_beside(file)) {
+        for ir in artifact.files.iter().filter_map(|file| beside(file, "ll")) {
             texts.push((artifact.name.clone(), read_text(&ir)?));
         }
     }
-    let mut dependencies = vec![source.path.clone()];
-    for file in artifacts.iter().filter(|artifact| artifact.is_own).flat_map(|artifact| &artifact.files) {
-        let rules = file.with_extension("d");
-        if rules.is_file() {
-            dependencies.extend(depfile::prerequisites(&read_text(&rules)?));
+    let (mut dependencies, mut variables) = (settings(config, &cargo, source)?, Vec::new());
+    for artifact in artifacts.iter().filter(|artifact| artifact.is_local) {
+        dependencies.push(artifact.manifest.clone());
+        for file in &artifact.files {
+            // Cargo's file has the sources of all local packages, rustc's the variables.
+            let of_cargo = file.with_extension("d");
+            if of_cargo.is_file() {
+                dependencies.extend(depfile::prerequisites(&read_text(&of_cargo)?));
+            }
+            if let Some(of_rustc) = beside(file, "d") {
+                variables.extend(depfile::variables(&read_text(&of_rustc)?));
+            }
         }
     }
-    Ok(CompiledSource { texts, warnings: run.stderr, dependencies })
+    Ok(CompiledSource { texts, warnings: run.stderr, dependencies, variables })
+}
+
+/// The files that tell cargo how to build the package: the manifest and the lock file of its workspace,
+/// and the configuration of the folders that cargo is run in.
+fn settings(config: &Config, cargo: &Path, source: &Source) -> Result<Vec<PathBuf>> {
+    let args = ["locate-project", "--workspace", "--message-format=plain", "--manifest-path"];
+    let args: Vec<OsString> =
+        args.map(OsString::from).into_iter().chain([source.path.clone().into()]).collect();
+    let run = command::run(cargo, &args, &config.environment)?;
+    if !run.success {
+        let what = format!("cargo does not find the workspace of {}", source.path.display());
+        return Err(run.failure(ErrorKind::Compile, &what));
+    }
+    let manifest = PathBuf::from(String::from_utf8_lossy(&run.stdout).trim());
+    let lock = manifest.with_file_name("Cargo.lock");
+    let here = std::env::current_dir().unwrap_or_default();
+    let configuration = here
+        .ancestors()
+        .flat_map(|folder| ["config.toml", "config"].map(|name| folder.join(".cargo").join(name)));
+    // Cargo builds again each time where a file is missing.
+    let found = std::iter::once(lock).chain(configuration).filter(|file| file.is_file());
+    Ok([source.path.clone(), manifest].into_iter().chain(found).collect())
 }
 
 /// What rustc is given beside what cargo gives it.
@@ -93,14 +122,15 @@ fn flags(config: &Config) -> Vec<String> {
 /// A crate that cargo compiled.
 struct Artifact {
     name: String,
-    /// Whether it is that of the package itself.
-    is_own: bool,
+    /// That of its package.
+    manifest: PathBuf,
+    /// Whether the package is in a folder of the user, not from a registry or a repository.
+    is_local: bool,
     files: Vec<PathBuf>,
 }
 
 /// Reads cargo's messages.
-fn artifacts(messages: &[u8], manifest: &Path) -> Vec<Artifact> {
-    let manifest = manifest.canonicalize().unwrap_or_else(|_| manifest.to_path_buf());
+fn artifacts(messages: &[u8]) -> Vec<Artifact> {
     let text = String::from_utf8_lossy(messages);
     let artifact = |line: &str| {
         let message: Value = serde_json::from_str(line).ok()?;
@@ -109,19 +139,20 @@ fn artifacts(messages: &[u8], manifest: &Path) -> Vec<Artifact> {
             return None;
         }
         let files = message.get("filenames")?.as_array()?;
-        let path = PathBuf::from(message.get("manifest_path")?.as_str()?);
         Some(Artifact {
             name: text(message.get("target")?.get("name")?)?,
-            is_own: path.canonicalize().unwrap_or(path) == manifest,
+            manifest: text(message.get("manifest_path")?)?.into(),
+            // Before 1.77: `NAME VERSION (path+file://…)`.
+            is_local: message.get("package_id")?.as_str()?.contains("path+file://"),
             files: files.iter().filter_map(|file| Some(PathBuf::from(file.as_str()?))).collect(),
         })
     };
     text.lines().filter_map(artifact).collect()
 }
 
-/// The IR that rustc wrote beside `libNAME-HASH.rmeta`.
-fn ir_beside(file: &Path) -> Option<PathBuf> {
+/// The file with this extension that rustc wrote beside `libNAME-HASH.rmeta`.
+fn beside(file: &Path, extension: &str) -> Option<PathBuf> {
     let stem = file.file_stem()?.to_str()?.strip_prefix("lib")?;
-    let ir = file.with_file_name(format!("{stem}.ll"));
-    (file.extension()? == "rmeta" && ir.is_file()).then_some(ir)
+    let other = file.with_file_name(format!("{stem}.{extension}"));
+    (file.extension()? == "rmeta" && other.is_file()).then_some(other)
 }
