@@ -98,6 +98,22 @@ unified_svm_library() {
     echo "$dir/library.so"
 }
 
+# pack_folder FOLDER: its path from here. Fails where it holds what no script packed.
+pack_folder() {
+    local folder=$1
+    case $folder in /*) ;; *) folder=$PWD/$folder ;; esac
+    [ -e "$folder/.oclave-pack" ] || [ -z "$(ls -A "$folder" 2>/dev/null)" ] ||
+        die "$folder is not empty, and no pack of oclave: name another folder"
+    echo "$folder"
+}
+
+# wipe_pack FOLDER: makes a folder from pack_folder empty, and marks it.
+wipe_pack() {
+    rm -rf "$1"
+    mkdir -p "$1"
+    : >"$1/.oclave-pack"
+}
+
 # with_lock NAME CMD…: one at a time among all processes that share $OCLAVE_HOME.
 with_lock() {
     local name=$1
