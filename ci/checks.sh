@@ -55,7 +55,7 @@ run_checks() {
 # Every script of ci/ at least parses; shellcheck says more where it is installed.
 check_scripts() {
     local script scripts=()
-    for script in "$OCLAVE_REPO"/ci/* "$OCLAVE_REPO"/ci/{setup,sources,real}.d/*.sh "$OCLAVE_REPO"/.ci/run; do
+    for script in "$OCLAVE_REPO"/ci/* "$OCLAVE_REPO"/ci/{setup,sources,real}.d/*.sh "$OCLAVE_REPO"/ci/{fresh,gpu,ptx}.d/* "$OCLAVE_REPO"/.ci/run; do
         [ -f "$script" ] || continue
         case $script in
         *.awk | *.jq | *.rs | *.txt) continue ;;

@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # Compilers that turn kernels into SPIR-V, and the OpenCL loader. Sourced by ci/setup.
 
-# The versions in the order in which they are looked for: as oclave-build does, the newest that was tested first.
-LLVM_VERSIONS=(22 21 20 19 18 17 16 15)
+# The versions in the order in which they are looked for: as oclave-build does, the newest that was tested first. It refuses 16.
+LLVM_VERSIONS=(22 21 20 19 18 17 15)
 
 setup_compilers() {
     command -v cargo >/dev/null || die "cargo is missing: install Rust (1.88 or newer) with rustup"

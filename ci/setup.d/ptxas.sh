@@ -20,8 +20,8 @@ setup_ptxas() {
         # The tests need the assembler alone; the rest is a compiler of 60 MB.
         rm -rf "$dir/nvidia/cuda_nvcc/nvvm" "$dir/venv"
         chmod +x "$dir/nvidia/cuda_nvcc/bin/ptxas"
-        "$dir/nvidia/cuda_nvcc/bin/ptxas" --version | tail -n2 | head -n1 >"$dir/.stamp" ||
-            die "ptxas is installed in $dir, but does not work"
+        version=$("$dir/nvidia/cuda_nvcc/bin/ptxas" --version) || die "ptxas is installed in $dir, but does not work"
+        tail -n2 <<<"$version" | head -n1 >"$dir/.stamp"
     fi
     [ -f "$LIBCLC_FILE" ] || [ -f "$dir/libclc.spv" ] || setup_libclc "$dir"
     say "ptxas: $(stamp_text "$dir")"
