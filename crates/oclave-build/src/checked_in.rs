@@ -1,7 +1,7 @@
 //! Images kept beside the sources for machines without a compiler.
 //!
 //! A manifest lists everything that they were made from. They are used only while all of it is
-//! unchanged. The manifest is text: `oclave checked-in images FORMAT`, `toolchain …`, `options …`,
+//! unchanged. The manifest is text: `oclave checked-in images FORMAT, …`, `toolchain …`, `options …`,
 //! then lines `source|header|image|library|rust PATH SHA256`. A line `target …` precedes a library,
 //! which is for one kind of machine only. Text files are hashed without carriage returns, because
 //! version control may add them.
@@ -9,16 +9,31 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use oclave_image::FORMAT_VERSION;
+
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
 use crate::files;
 use crate::headers::HEADERS;
 use crate::host::Library;
 use crate::program::Contents;
-use crate::source::{Source, portable};
+use crate::rust::overflow_checks;
+use crate::source::{Language, Source, portable};
 
-/// Changes when generated code of older versions no longer fits the runtime.
-const FORMAT: u32 = 1;
+/// The version of the manifest.
+const FORMAT: u32 = 2;
+/// What writes the generated text. Text of another version may not fit the runtime.
+const CODEGEN: [&str; 9] = [
+    include_str!("codegen/mod.rs"),
+    include_str!("codegen/contents.rs"),
+    include_str!("codegen/kernel.rs"),
+    include_str!("codegen/names.rs"),
+    include_str!("codegen/shared.rs"),
+    include_str!("codegen/structs.rs"),
+    include_str!("codegen/types.rs"),
+    include_str!("codegen/variables.rs"),
+    include_str!("host/abi.rs"),
+];
 const REMEDY: &str = "rewrite them with OCLAVE_UPDATE_CHECKED_IN=1 on a machine that has clang and llvm-spirv, \
     or install these here";
 
@@ -42,7 +57,7 @@ impl CheckedIn {
             folder: folder.to_path_buf(),
             manifest: folder.join(format!("{}.manifest", config.out_name)),
             sources: sources.iter().map(|source| source.display(package.as_deref())).collect(),
-            options: options(config, package.as_deref()),
+            options: options(config, package.as_deref(), sources),
             target: config.target().unwrap_or_else(|| "unknown".to_owned()),
             package,
         }
@@ -63,8 +78,7 @@ impl CheckedIn {
         dependencies: &[PathBuf],
         toolchain: &str,
     ) -> Result<()> {
-        let mut text =
-            format!("oclave checked-in images {FORMAT}\ntoolchain {toolchain}\noptions {}\n", self.options);
+        let mut text = format!("{}\ntoolchain {toolchain}\noptions {}\n", first_line(), self.options);
         let mut entry = |kind: &str, name: &str, hash: String| {
             // Writing to a string does not fail.
             let _ = writeln!(text, "{}", format!("{kind} {name} {hash}").trim_end());
@@ -100,11 +114,14 @@ impl CheckedIn {
     /// The checked-in program, if it was made from what is here now; else what differs, and the
     /// remedy.
     pub(crate) fn load(&self) -> Result<Contents> {
-        let text = std::fs::read_to_string(&self.manifest).map_err(|_| {
-            self.stale(&format!("there are no checked-in images (no {})", self.manifest.display()))
+        let text = std::fs::read_to_string(&self.manifest).map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => {
+                self.stale(&format!("there are no checked-in images (no {})", self.manifest.display()))
+            }
+            _ => self.stale(&Error::io("read", &self.manifest, error).to_string()),
         })?;
         let mut lines = text.lines();
-        if lines.next() != Some(format!("oclave checked-in images {FORMAT}").as_str()) {
+        if lines.next() != Some(first_line().as_str()) {
             return Err(self.stale("another version of oclave wrote the checked-in images"));
         }
         let mut sources = Vec::new();
@@ -216,8 +233,18 @@ impl CheckedIn {
     }
 }
 
+/// Says which version of oclave wrote the images.
+fn first_line() -> String {
+    let codegen = text_hash(CODEGEN.concat().as_bytes());
+    format!(
+        "oclave checked-in images {FORMAT}, oclave-build {}, image format {FORMAT_VERSION}, generated text {}",
+        env!("CARGO_PKG_VERSION"),
+        codegen.get(..16).unwrap_or(&codegen)
+    )
+}
+
 /// Everything besides files that decides what comes out, on one line.
-fn options(config: &Config, package: Option<&Path>) -> String {
+fn options(config: &Config, package: Option<&Path>, sources: &[Source]) -> String {
     let mut text = format!("-O{} {:?}", config.opt_level, config.split);
     if let Some(depth) = config.virtual_call_depth {
         let _ = write!(text, " virtual call depth {depth}");
@@ -233,6 +260,10 @@ fn options(config: &Config, package: Option<&Path>) -> String {
     }
     if config.nvidia {
         text.push_str(" nvidia");
+    }
+    if sources.iter().any(|source| source.language == Language::Rust) {
+        let checks = if overflow_checks(config) { "on" } else { "off" };
+        let _ = write!(text, " panics {:?}, overflow checks {checks}", config.panics);
     }
     if let Some((file, targets)) = &config.device_config {
         let contents = std::fs::read_to_string(file).unwrap_or_default();

@@ -135,8 +135,13 @@ fn changes_are_found() {
     folder.write("prebuilt/oclave_kernels.rs", &rust);
 
     let manifest = folder.read("prebuilt/oclave_kernels.manifest");
-    folder.write("prebuilt/oclave_kernels.manifest", &manifest.replace("images 1", "images 0"));
+    folder.write("prebuilt/oclave_kernels.manifest", &manifest.replace("images 2", "images 0"));
     refused(&["another version"]);
+    for (written, other) in [("image format 2", "image format 1"), ("generated text ", "generated text 0")] {
+        assert_has(&manifest, &[written]);
+        folder.write("prebuilt/oclave_kernels.manifest", &manifest.replacen(written, other, 1));
+        refused(&["another version of oclave"]);
+    }
     folder.write("prebuilt/oclave_kernels.manifest", &manifest.replace("image oclave", "image ../oclave"));
     refused(&["names a file elsewhere"]);
     let short = manifest.lines().filter(|line| !line.starts_with("rust ")).collect::<Vec<_>>().join("\n");
@@ -144,6 +149,8 @@ fn changes_are_found() {
     refused(&["incomplete"]);
     std::fs::remove_file(folder.path().join("prebuilt/oclave_kernels.manifest")).unwrap();
     refused(&["no checked-in images"]);
+    std::fs::create_dir(folder.path().join("prebuilt/oclave_kernels.manifest")).unwrap();
+    refused(&["cannot read", "oclave_kernels.manifest"]);
 }
 
 #[test]
@@ -164,6 +171,30 @@ fn other_options_or_sources_are_refused() {
         &built.error(ErrorKind::CheckedIn),
         &["compiled from kernels/k.cl instead of kernels/k.cl, kernels/l.cl"],
     );
+}
+
+/// What panics of kernels in Rust do is in their images.
+#[test]
+fn panics_and_overflow_checks_are_options_of_kernels_in_rust() {
+    let Some(folder) = package() else { return };
+    folder.write(
+        "kernels/r.rs",
+        "use oclave_kernel::{Item, Out, kernel};\n#[kernel]\npub fn r(_: Item<1>, mut x: Out<u32>) { *x += 1; }\n",
+    );
+    let without_rustc = |config: &mut Config| config.without_compiler().env("RUSTC", "nothing").clone();
+    for (sources, are_options) in [(&["kernels/k.cl"][..], false), (&["kernels/r.rs"], true)] {
+        folder.build(config(&folder).update_checked_in(true), sources).result.unwrap();
+        folder.build(&mut without_rustc(&mut config(&folder)), sources).result.unwrap();
+        let mut ignores = without_rustc(config(&folder).panics(oclave_build::Panics::Ignore));
+        let mut checks = without_rustc(config(&folder).env("CARGO_CFG_DEBUG_ASSERTIONS", ""));
+        for config in [&mut ignores, &mut checks] {
+            let built = folder.build(config, sources);
+            match are_options {
+                true => assert_has(&built.error(ErrorKind::CheckedIn), &["other options"]),
+                false => assert!(built.result.is_ok(), "{:?}", built.result),
+            }
+        }
+    }
 }
 
 #[test]

@@ -222,9 +222,10 @@ fn crate_name(stem: &str) -> String {
 
 /// Whether overflow is checked, as in the program itself. Before 1.93, cargo did not tell build scripts of
 /// debug assertions: there the profile's kind decides.
-fn overflow_checks(config: &Config, rustc: &Rustc) -> bool {
+pub(super) fn overflow_checks(config: &Config, rustc: Option<&Rustc>) -> bool {
     config.environment.has("CARGO_CFG_DEBUG_ASSERTIONS")
-        || rustc.minor() < 93 && config.environment.var("PROFILE").is_some_and(|profile| profile == "debug")
+        || rustc.is_some_and(|rustc| rustc.minor() < 93)
+            && config.environment.var("PROFILE").is_some_and(|profile| profile == "debug")
 }
 
 /// How code for devices is compiled.
@@ -234,7 +235,7 @@ fn device_arguments(config: &Config, rustc: &Rustc, name: &str, emit: &str, fold
         0 | 1 => "1",
         _ => "3",
     };
-    let checks = if overflow_checks(config, rustc) { "on" } else { "off" };
+    let checks = if overflow_checks(config, Some(rustc)) { "on" } else { "off" };
     let mut args: Vec<OsString> = oclave_rust::RUSTC_FLAGS.iter().map(OsString::from).collect();
     args.push(format!("-Copt-level={level}").into());
     args.push(format!("-Coverflow-checks={checks}").into());

@@ -39,6 +39,11 @@ pub(crate) struct Compiled {
     reports_panics: bool,
 }
 
+/// Whether kernels check for overflow.
+pub(crate) fn overflow_checks(config: &Config) -> bool {
+    compiler::overflow_checks(config, Rustc::find(&config.environment).ok().as_ref())
+}
+
 /// Compiles all sources in Rust of a program. `others` is the module of the other sources, if there are
 /// some.
 pub(crate) fn compile(

@@ -52,7 +52,7 @@ pub(super) fn compile(
         ("STRIP", "none"),
         ("LTO", "off"),
         ("OPT_LEVEL", if config.opt_level < 2 { "1" } else { "3" }),
-        ("OVERFLOW_CHECKS", if overflow_checks(config, rustc) { "true" } else { "false" }),
+        ("OVERFLOW_CHECKS", if overflow_checks(config, Some(rustc)) { "true" } else { "false" }),
         ("DEBUG_ASSERTIONS", "false"),
     ] {
         set(&format!("CARGO_PROFILE_RELEASE_{key}"), value.to_owned());
