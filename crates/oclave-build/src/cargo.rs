@@ -10,11 +10,12 @@ const WARNING: &str = "cargo::warning=";
 pub(crate) struct Cargo<'a> {
     out: &'a mut dyn Write,
     told: BTreeSet<String>,
+    warnings: Vec<String>,
 }
 
 impl<'a> Cargo<'a> {
     pub(crate) fn new(out: &'a mut dyn Write) -> Self {
-        Self { out, told: BTreeSet::new() }
+        Self { out, told: BTreeSet::new(), warnings: Vec::new() }
     }
 
     pub(crate) fn rerun_if_changed(&mut self, path: &Path) {
@@ -38,20 +39,45 @@ impl<'a> Cargo<'a> {
 
     /// A warning that the user sees, one line of cargo's for each line of it.
     pub(crate) fn warning(&mut self, text: &str) {
-        for line in text.lines().filter(|line| !line.trim().is_empty()) {
-            self.tell(format!("{WARNING}{line}"));
+        if self.told.insert(format!("{WARNING}{text}")) {
+            for line in text.lines().filter(|line| !line.trim().is_empty()) {
+                self.warnings.push(line.to_owned());
+                self.write(&format!("{WARNING}{line}"));
+            }
         }
     }
 
-    /// The lines that were given as warnings.
-    pub(crate) fn warnings(&self) -> Vec<String> {
-        self.told.iter().filter_map(|line| line.strip_prefix(WARNING)).map(str::to_owned).collect()
+    /// The lines of the warnings.
+    pub(crate) fn warnings(self) -> Vec<String> {
+        self.warnings
     }
 
     fn tell(&mut self, line: String) {
         if self.told.insert(line.clone()) {
-            // Where standard output is closed there is no cargo to tell.
-            let _ = writeln!(self.out, "{line}");
+            self.write(&line);
         }
+    }
+
+    fn write(&mut self, line: &str) {
+        // Where standard output is closed there is no cargo to tell.
+        let _ = writeln!(self.out, "{line}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn warnings_are_told_once_and_keep_their_lines() {
+        let mut out = Vec::new();
+        let mut cargo = Cargo::new(&mut out);
+        for text in ["b.cl:1: warning: x\n  |\n\n", "a.cl:2: warning: y\n  |", "b.cl:1: warning: x\n  |\n\n"]
+        {
+            cargo.warning(text);
+        }
+        let lines = ["b.cl:1: warning: x", "  |", "a.cl:2: warning: y", "  |"];
+        assert_eq!(cargo.warnings(), lines);
+        assert_eq!(String::from_utf8(out).unwrap(), lines.map(|line| format!("{WARNING}{line}\n")).concat());
     }
 }

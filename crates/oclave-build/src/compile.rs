@@ -28,7 +28,7 @@ pub(crate) struct Unit {
     pub(crate) declarations: Declarations,
     /// The source and all headers that it includes, the compiler's own not among them.
     pub(crate) dependencies: Vec<PathBuf>,
-    /// The compiler's warnings, a line each.
+    /// The compiler's warnings, with their notes.
     pub(crate) warnings: Vec<String>,
 }
 
@@ -397,12 +397,15 @@ fn refused(source: &Source, run: &Run) -> Error {
     run.failure(ErrorKind::Compile, &format!("{} does not compile for devices", source.path.display()))
 }
 
-/// The lines of warnings and of the notes that belong to them; the excerpts of the source are left
-/// out.
+/// The warnings, each with the notes that belong to it; the excerpts of the source are left out.
 fn warnings(stderr: &str) -> Vec<String> {
-    stderr
-        .lines()
-        .filter(|line| line.contains("warning: ") || line.contains(": note: "))
-        .map(str::to_owned)
-        .collect()
+    let mut found: Vec<String> = Vec::new();
+    for line in stderr.lines() {
+        match found.last_mut().filter(|_| line.contains(": note: ")) {
+            Some(last) => last.extend(["\n", line]),
+            None if line.contains("warning: ") => found.push(line.to_owned()),
+            None => {}
+        }
+    }
+    found
 }

@@ -91,7 +91,7 @@ pub(crate) fn compile(
                 &spec_constants,
             ),
             dependencies,
-            warnings: warnings.lines().map(str::to_owned).collect(),
+            warnings: vec![warnings],
         })
         .collect();
     let reports_panics = !options.are_panics_ignored;
