@@ -198,6 +198,28 @@ fn inputs_of_kernels_in_rust_are_dependencies() {
     }
 }
 
+/// The page has them for the host as well, where doc tests run them.
+#[test]
+fn samples_of_the_guide_compile_for_devices() {
+    let page = std::fs::read_to_string(
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide/rust-kernels.md"),
+    );
+    let page = page.unwrap().replace('\r', "");
+    let blocks = page.split("\n```").filter(|block| block.starts_with("rust") && block.contains("#[kernel"));
+    let folder = Folder::new();
+    let mut names = Vec::new();
+    for (number, block) in blocks.enumerate() {
+        let lines = block.lines().skip(1).filter(|line| !line.starts_with("# ") && *line != "#");
+        names.push(format!("sample{number}.rs"));
+        folder.write(&names[number], &lines.map(|line| format!("{line}\n")).collect::<String>());
+    }
+    assert!(names.len() >= 7, "{names:?}");
+    for name in &names {
+        let built = folder.build(&mut Config::new(), &[name]);
+        assert!(built.result.is_ok(), "{}: {:?}", folder.read(name), built.result);
+    }
+}
+
 /// Such a definition is one that rustc knows.
 #[test]
 fn definitions_reach_sources_in_rust() {
