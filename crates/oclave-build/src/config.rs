@@ -61,8 +61,8 @@ pub struct Config {
 pub enum Panics {
     /// The next wait returns an error with message, place and work-item.
     ///
-    /// A place that may panic costs two stores on the way that is not taken, and the kernel the device
-    /// global that they write. The host looks at it after each wait, which is a read of 16 bytes from memory
+    /// Each place that may panic adds two stores on the path that is not taken. The kernel also gets the
+    /// device global that they write. The host looks at it after each wait, which is a read of 16 bytes from memory
     /// that the device shares with it.
     #[default]
     Report,

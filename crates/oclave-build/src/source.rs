@@ -25,9 +25,9 @@ impl Language {
             Self::OpenClC => &["-x", "cl", "-cl-std=CL3.0", "-D__OPENCL_VERSION__=300"],
             // Exceptions and guarded statics do not exist on devices. Run-time type information
             // stays: it tells post-link who derives from whom, and goes no further. Objects that
-            // are copied bytewise and then called break under strict aliasing. Destructors that
-            // stand for those of base classes would make vtables of one class differ between
-            // optimisation levels. Clang 15 crashes where placement new looks for a form with an
+            // are copied bytewise and then called break under strict aliasing. With constructor
+            // aliases, clang may put the base class's destructor into a vtable at some levels
+            // only. Vtables of one class would then differ. Clang 15 crashes where placement new looks for a form with an
             // alignment, which is only declared by the C++ library.
             Self::CppForOpenCl => &[
                 "-x",

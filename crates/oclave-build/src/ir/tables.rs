@@ -1,8 +1,8 @@
 //! Vtables and descriptions of types outside of global memory, as clang places them up to version 18.
 //!
 //! Such variables have the address space of private ones, of which the translator of LLVM 18 takes
-//! none at module scope. They become constants in global memory; what names them gets an address in
-//! the old space, made of a number. Devices never see either, since post-link removes the tables.
+//! none at module scope. They become constants in global memory. Whatever refers to them gets
+//! `inttoptr` of the new address, typed in the old address space. Devices never see either, since post-link removes the tables.
 
 use std::collections::BTreeSet;
 

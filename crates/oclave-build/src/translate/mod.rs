@@ -159,7 +159,7 @@ fn link(compiler: &Compiler<'_>, sources: &[Source], units: &[Unit]) -> Result<P
     let run = command::run(&llvm_link.path, &args, environment)?;
     if !run.success {
         let hint = hint(&run.stderr);
-        // With a hint it is one source that is wrong, which does not translate by itself either.
+        // A hint means that one source is wrong. That source fails to translate by itself, too.
         let is_wrong = |unit: &Unit| self::run(compiler, &unit.bitcode).is_ok_and(|(run, _)| !run.success);
         let culprit = sources.iter().zip(units).find(|(_, unit)| !hint.is_empty() && is_wrong(unit));
         let what = match culprit {
