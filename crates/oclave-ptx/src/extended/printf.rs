@@ -18,6 +18,8 @@ struct Conversion {
     /// How many scalars it prints; more than one for a vector.
     lanes: usize,
     letter: char,
+    /// The type that `hh` or `h` makes of the number.
+    narrow: Option<Kind>,
 }
 
 impl<'m> Body<'_, '_, 'm> {
@@ -35,13 +37,20 @@ impl<'m> Body<'_, '_, 'm> {
         let mut conversions = conversions.into_iter();
         for &argument in arguments {
             let shape = self.shape_of(argument)?;
-            let letter = conversions.next().map_or('d', |conversion| conversion.letter);
+            let conversion = conversions.next();
+            let letter = conversion.as_ref().map_or('d', |conversion| conversion.letter);
+            let narrow = conversion.and_then(|conversion| conversion.narrow);
             let space = match shape.kinds.first() {
                 Some(Kind::Pointer(_)) => Some(self.space_of(argument)?),
                 _ => None,
             };
             for (part, kind) in self.value(argument)?.into_iter().zip(&shape.kinds) {
-                values.push(self.promoted_argument(letter, *kind, part, space));
+                // The driver's function does not know these lengths.
+                let (kind, part) = match narrow.filter(|_| *kind == Kind::I32) {
+                    Some(narrow) => (narrow, self.resize(Kind::I32, narrow, part, false)),
+                    None => (*kind, part),
+                };
+                values.push(self.promoted_argument(letter, kind, part, space));
             }
         }
         let mut bytes = 0_u64;
@@ -177,11 +186,18 @@ fn rewrite(format: &[u8]) -> (Vec<u8>, Vec<Conversion>) {
             lanes = number.filter(|n| (1..=16).contains(n)).unwrap_or(1);
             rest = after.get(digits..).unwrap_or_default();
         }
-        let mut long = false;
+        let (mut long, mut narrow) = (false, None);
         loop {
             match rest {
                 [b'h', b'l', after @ ..] => rest = after,
-                [b'h', after @ ..] => rest = after,
+                [b'h', b'h', after @ ..] => {
+                    narrow = Some(Kind::I8);
+                    rest = after;
+                }
+                [b'h', after @ ..] => {
+                    narrow = Some(Kind::I16);
+                    rest = after;
+                }
                 [b'l', after @ ..] => {
                     long = true;
                     rest = after;
@@ -205,7 +221,7 @@ fn rewrite(format: &[u8]) -> (Vec<u8>, Vec<Conversion>) {
             }
             text.push(letter);
         }
-        conversions.push(Conversion { lanes, letter: char::from(letter) });
+        conversions.push(Conversion { lanes, letter: char::from(letter), narrow });
     }
     (text, conversions)
 }
@@ -229,5 +245,13 @@ mod tests {
             assert_eq!(String::from_utf8(text).unwrap(), expected);
             assert_eq!(conversions.iter().map(|c| c.lanes).collect::<Vec<_>>(), lanes, "{format}");
         }
+    }
+
+    #[test]
+    fn lengths_of_small_numbers_are_kept() {
+        let (text, conversions) = rewrite(b"%hhx %hd %v4hhu %v4hld %d");
+        assert_eq!(text, b"%x %d %u,%u,%u,%u %d,%d,%d,%d %d");
+        let narrow: Vec<_> = conversions.iter().map(|conversion| conversion.narrow).collect();
+        assert_eq!(narrow, [Some(Kind::I8), Some(Kind::I16), Some(Kind::I8), None, None]);
     }
 }
