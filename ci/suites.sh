@@ -10,6 +10,8 @@ TEST_SECONDS=${OCLAVE_TEST_SECONDS:-90}
 # module of tests/device, as graph::replay, whose tests match the pattern.
 build_suites() {
     local package kind name binary folder
+    [[ $OCLAVE_REPO$CARGO_TARGET_DIR != *[[:space:]]* ]] ||
+        die "tests run in folders without blanks only: move $OCLAVE_REPO, or set CARGO_TARGET_DIR ($CARGO_TARGET_DIR)"
     mkdir -p "$RESULTS"
     cargo test --no-run --message-format=json-render-diagnostics "$@" >"$RESULTS/build.json" </dev/null || return 1
     jq -r --arg repo "$OCLAVE_REPO" 'select(.reason == "compiler-artifact" and .profile.test and .executable)
