@@ -132,6 +132,9 @@ pub(crate) fn sources<P: AsRef<Path>>(paths: &[P]) -> Result<Vec<Source>> {
         // A package has the name of its folder.
         let is_package = path.file_name().is_some_and(|name| name == MANIFEST);
         let named = if is_package { path.parent().unwrap_or(path) } else { path };
+        // `.` and `..` are no names.
+        let folder = named.file_name().is_none().then(|| named.join(".").canonicalize().ok()).flatten();
+        let named = folder.as_deref().unwrap_or(named);
         let Some(stem) = named.file_stem().and_then(|stem| stem.to_str()) else {
             return Err(Error::config(format!("{}: the file name is not UTF-8", path.display())));
         };

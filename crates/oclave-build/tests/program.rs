@@ -192,6 +192,9 @@ fn inputs_of_kernels_in_rust_are_dependencies() {
         ],
     );
     assert!(!built.cargo.contains("env-changed=CARGO_"), "{}", built.cargo);
+    let folder_itself = folder.path().join("w/kernels/src/..");
+    let built = folder.build(Config::new().rust_package(folder_itself), &[]);
+    assert_has(&built.rust(), &["pub mod kernels {"]);
     // Cargo builds again each time where a file is missing.
     for path in built.cargo.lines().filter_map(|line| line.strip_prefix("cargo::rerun-if-changed=")) {
         assert!(Path::new(path).is_absolute() && Path::new(path).is_file(), "{path}");
