@@ -21,6 +21,15 @@ pub(crate) struct Package {
     /// Takes those of one program of the package, as `include_kernels!` names it.
     #[arg(long, value_name = "NAME", requires = "package")]
     program: Option<String>,
+    /// Builds the package with the profile `release`.
+    #[arg(long, requires = "package", conflicts_with = "profile")]
+    release: bool,
+    /// Builds the package with this profile.
+    #[arg(long, value_name = "NAME", requires = "package")]
+    profile: Option<String>,
+    /// Builds the package with these features, separated by commas.
+    #[arg(long, value_name = "FEATURES", requires = "package")]
+    features: Option<String>,
 }
 
 impl Package {
@@ -49,7 +58,7 @@ impl Package {
         // The command line has a package where it has no image.
         let package = self.package.as_deref().unwrap_or_default();
         let mut programs = BTreeMap::new();
-        for (name, rust) in built(package)? {
+        for (name, rust) in self.built(package)? {
             if self.program.as_ref().is_none_or(|program| *program == name) {
                 programs.insert(name, images(&rust)?);
             }
@@ -63,26 +72,33 @@ impl Package {
         }
         Ok(programs)
     }
-}
 
-/// Builds a package, and gives the programs that its build script told of, with their Rust files.
-fn built(package: &str) -> Result<Vec<(String, PathBuf)>, Failure> {
-    let messages = cargo(&["build", "--package", package, "--message-format=json-render-diagnostics"])?;
-    // Behind the build, as it needs a Cargo.lock.
-    let id = cargo(&["pkgid", "--package", package])?;
-    let mut programs = Vec::new();
-    for message in messages.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
-        let is_wanted = message.get("reason").and_then(Value::as_str) == Some("build-script-executed")
-            && message.get("package_id").and_then(Value::as_str) == Some(id.trim());
-        let variables = message.get("env").and_then(Value::as_array).filter(|_| is_wanted);
-        for pair in variables.into_iter().flatten() {
-            let [name, file] = [0, 1].map(|index| pair.get(index).and_then(Value::as_str));
-            if let (Some(name), Some(file)) = (name.and_then(|name| name.strip_prefix(PROGRAM)), file) {
-                programs.push((name.to_owned(), PathBuf::from(file)));
+    /// Builds the package, and gives the programs that its build script told of, with their Rust files.
+    fn built(&self, package: &str) -> Result<Vec<(String, PathBuf)>, Failure> {
+        let mut build = vec!["build", "--package", package, "--message-format=json-render-diagnostics"];
+        if self.release {
+            build.push("--release");
+        }
+        for (option, value) in [("--profile", &self.profile), ("--features", &self.features)] {
+            build.extend(value.iter().flat_map(|value| [option, value.as_str()]));
+        }
+        let messages = cargo(&build)?;
+        // Behind the build, as it needs a Cargo.lock.
+        let id = cargo(&["pkgid", "--package", package])?;
+        let mut programs = Vec::new();
+        for message in messages.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
+            let is_wanted = message.get("reason").and_then(Value::as_str) == Some("build-script-executed")
+                && message.get("package_id").and_then(Value::as_str) == Some(id.trim());
+            let variables = message.get("env").and_then(Value::as_array).filter(|_| is_wanted);
+            for pair in variables.into_iter().flatten() {
+                let [name, file] = [0, 1].map(|index| pair.get(index).and_then(Value::as_str));
+                if let (Some(name), Some(file)) = (name.and_then(|name| name.strip_prefix(PROGRAM)), file) {
+                    programs.push((name.to_owned(), PathBuf::from(file)));
+                }
             }
         }
+        Ok(programs)
     }
-    Ok(programs)
 }
 
 /// What cargo prints. Its messages for people are shown.

@@ -255,7 +255,11 @@ fn package() -> PathBuf {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, text).unwrap();
     };
-    write("Cargo.toml", "[package]\nname = \"app\"\nedition = \"2024\"\n[workspace]\n");
+    write(
+        "Cargo.toml",
+        "[package]\nname = \"app\"\nedition = \"2024\"\n[workspace]\n\
+         [features]\nthird = []\n[profile.own]\ninherits = \"release\"\n",
+    );
     write("src/lib.rs", "");
     let fixture = fixture("arith8.O2.spv");
     write(
@@ -263,7 +267,14 @@ fn package() -> PathBuf {
         &format!(
             r#"fn main() {{
                 let out = std::env::var("OUT_DIR").unwrap();
-                for (program, images) in [("one", vec!["a", "b"]), ("two", vec!["c"])] {{
+                let mut programs = vec![("one", vec!["a", "b"]), ("two", vec!["c"])];
+                if std::env::var_os("CARGO_FEATURE_THIRD").is_some() {{
+                    programs.push(("third", vec!["d"]));
+                }}
+                if std::env::var("PROFILE").unwrap() == "release" {{
+                    programs.push(("fast", vec!["e"]));
+                }}
+                for (program, images) in programs {{
                     let mut text = String::new();
                     for image in images {{
                         std::fs::copy("{fixture}", format!("{{out}}/{{program}}.{{image}}.oclimg")).unwrap();
@@ -298,6 +309,14 @@ fn images_of_a_package_are_found() {
     assert!(a.is_some() && a < b && b < c && !out.contains("stale"), "{out}");
     let (_, out, error) = run(&["dump", "--package", "app", "--program", "two"]);
     assert!(out.contains("two.c") && !out.contains("one."), "{out}{error}");
+    for (options, found) in [
+        (&["--release"][..], [false, true]),
+        (&["--profile", "own", "--features", "third"], [true, true]),
+        (&["--features", "third"], [true, false]),
+    ] {
+        let (_, out, error) = run(&[&["dump", "--package", "app"], options].concat());
+        assert_eq!(["third.d", "fast.e"].map(|name| out.contains(name)), found, "{options:?}: {error}");
+    }
     for (arguments, part) in [
         (&["dump", "--package", "app", "--program", "three"][..], "compiles no kernels named `three`"),
         (&["dump", "--package", "nobody"], "`cargo build --package nobody"),
