@@ -71,6 +71,14 @@ use_llvm() {
     export OCLAVE_REQUIRE_TOOLCHAIN=1
 }
 
+# compiler_tools: the programs that OCLAVE_CLANG and the like name, and when they changed.
+compiler_tools() {
+    local name
+    for name in OCLAVE_CLANG OCLAVE_OPT OCLAVE_LLVM_LINK OCLAVE_LLVM_SPIRV; do
+        [ -z "${!name:-}" ] || echo "$name ${!name} $(stat -c %y "${!name}" 2>/dev/null)"
+    done
+}
+
 # newest_llvm: the newest LLVM behind 19 that is set up; nothing where there is none.
 newest_llvm() {
     local dir version newest=19
