@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use crate::suite::Program;
 
@@ -9,14 +10,18 @@ use crate::suite::Program;
 const ERROR: &str = "error";
 /// The file that says that the folder is complete, and of what.
 const DONE: &str = "done";
+/// The file that lists the headers of a program.
+const HEADERS: &str = "headers";
+/// The variables that name tools of `oclave-build`.
+const TOOLS: [&str; 4] = ["OCLAVE_CLANG", "OCLAVE_OPT", "OCLAVE_LLVM_LINK", "OCLAVE_LLVM_SPIRV"];
 
 /// The folder of a program's images.
 pub(crate) fn folder(images: &Path, program: &str) -> PathBuf {
     images.join(program.replace('/', "+"))
 }
 
-/// Compiles a program, unless that was done before by this version of this program. What the
-/// compiler refuses is noted for [`load`].
+/// Compiles a program, unless that was done before by this version of this program, with the same compiler
+/// and headers. What the compiler refuses is noted for [`load`].
 ///
 /// # Errors
 /// Files that cannot be written.
@@ -24,8 +29,10 @@ pub(crate) fn build(images: &Path, program: &Program, arguments: &[String]) -> R
     let folder = folder(images, &program.name);
     let io = |error: std::io::Error| format!("{}: {error}", folder.display());
     let me = std::env::current_exe().and_then(fs::metadata).and_then(|me| me.modified()).map_err(io)?;
-    let inputs = format!("{me:?}\n{:?}\n{arguments:?}\n{}", program.options, program.source);
-    if fs::read_to_string(folder.join(DONE)).is_ok_and(|done| done == inputs) {
+    let inputs = format!("{me:?}\n{}{:?}\n{arguments:?}\n{}", compiler(), program.options, program.source);
+    let headers = fs::read_to_string(folder.join(HEADERS)).unwrap_or_default();
+    let is_done = |done| done == format!("{}{inputs}", times(&headers));
+    if fs::read_to_string(folder.join(DONE)).is_ok_and(is_done) {
         return Ok(());
     }
     if folder.exists() {
@@ -52,15 +59,35 @@ pub(crate) fn build(images: &Path, program: &Program, arguments: &[String]) -> R
     let is_other = |argument: &&String| !argument.starts_with("-O");
     config.extra_args(program.options.iter().chain(arguments.iter().filter(is_other)));
     config.fp_contract(arguments.iter().any(|argument| argument == "-ffp-contract=on"));
-    match config.compile_images(&[path]) {
+    let mut headers = String::new();
+    match config.compile_images(&[&path]) {
         Ok(made) => {
+            let others = made.dependencies.iter().filter(|file| **file != path);
+            headers = others.map(|file| format!("{}\n", file.display())).collect();
             for (number, bytes) in made.images.iter().enumerate() {
                 fs::write(folder.join(format!("{number}.oclimg")), bytes).map_err(io)?;
             }
         }
         Err(error) => fs::write(folder.join(ERROR), format!("{error:#}")).map_err(io)?,
     }
-    fs::write(folder.join(DONE), inputs).map_err(io)
+    fs::write(folder.join(HEADERS), &headers).map_err(io)?;
+    fs::write(folder.join(DONE), format!("{}{inputs}", times(&headers))).map_err(io)
+}
+
+/// The compiler that a build takes now: its programs, when they changed, and their versions.
+fn compiler() -> &'static str {
+    static COMPILER: OnceLock<String> = OnceLock::new();
+    COMPILER.get_or_init(|| {
+        let tools = TOOLS.map(|name| times(&std::env::var(name).unwrap_or_default()));
+        let found = oclave_build::Config::new().toolchain().unwrap_or_default();
+        format!("{}{found}\n", tools.concat())
+    })
+}
+
+/// Files, a line each, with the times when they changed.
+fn times(files: &str) -> String {
+    let time = |file: &str| fs::metadata(file).and_then(|file| file.modified()).ok();
+    files.lines().map(|file| format!("{file} {:?}\n", time(file))).collect()
 }
 
 /// The images of a program.
@@ -121,4 +148,58 @@ pub(crate) fn recall(images: &Path, program: &str, device: &str, number: usize) 
 pub(crate) fn forget(images: &Path, program: &str, device: &str, number: usize) {
     // What is not there need not go.
     let _ = fs::remove_file(kept(images, program, device, number));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::suite::Needs;
+
+    #[test]
+    fn another_header_or_compiler_makes_other_images() {
+        if oclave_build::Config::new().toolchain().is_err() {
+            println!("skipped: no compiler");
+            return;
+        }
+        let root = tempfile::tempdir().unwrap();
+        let header = root.path().join("by.h");
+        let program = Program {
+            name: "k".to_owned(),
+            file: "k.cl".to_owned(),
+            source: "#include \"by.h\"\nkernel void k(global int *x) { x[0] += BY; }\n".to_owned(),
+            includes: vec![root.path().to_owned()],
+            options: Vec::new(),
+            needs: Needs::default(),
+            is_invalid: false,
+            cases: Vec::new(),
+            compare: None,
+        };
+        let images = || {
+            build(root.path(), &program, &[]).unwrap();
+            load(root.path(), "k").unwrap()
+        };
+        fs::write(&header, "#define BY 3\n").unwrap();
+        let first = images();
+        // An image that is not made again stays as it is here.
+        let file = root.path().join("k/0.oclimg");
+        fs::write(&file, b"kept").unwrap();
+        assert_eq!(images(), [b"kept"]);
+        fs::write(&header, "#define BY 4\n").unwrap();
+        let second = images();
+        assert!(second != first && second != [b"kept"]);
+        // The file names the compiler, too.
+        let done = fs::read_to_string(root.path().join("k/done")).unwrap();
+        assert!(done.contains("by.h") && done.contains(compiler()), "{done}");
+    }
+
+    #[test]
+    fn files_have_their_times() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let path = file.path().display().to_string();
+        let before = times(&format!("{path}\n"));
+        assert!(before.starts_with(&path) && before.contains("Some("), "{before}");
+        file.as_file().set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
+        assert!(times(&path) != before);
+        assert!(times("/nowhere/clang").contains("None") && times("").is_empty());
+    }
 }
