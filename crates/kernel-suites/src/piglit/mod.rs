@@ -1,7 +1,7 @@
 //! The program tests of piglit: sources of OpenCL C with launches and expected results in a comment.
 //!
 //! A test passes here as it does by piglit's own program tester, with these differences:
-//! - Buffers are followed by [`GUARD_BYTES`] more, as some kernels write behind their buffers.
+//! - Buffers are followed by [`MARGIN`] more, as some kernels write behind their buffers.
 //! - Outputs begin with a pattern, and random inputs are the same each time.
 //! - Local memory has the size of the test's buffer, and not just that of a pointer.
 
@@ -12,12 +12,8 @@ mod values;
 use std::path::{Path, PathBuf};
 
 use crate::case::{Argument, Case, Check, Launch, Memory, Space};
+use crate::run::{MARGIN, PATTERN};
 use parse::{Config, Kind, Parameter, Test};
-
-/// How many bytes follow each buffer.
-pub(crate) const GUARD_BYTES: usize = 4096;
-/// What outputs and the bytes behind buffers begin with.
-const PATTERN: u8 = 0xCD;
 
 /// A program with its tests.
 pub(crate) struct File {
@@ -44,8 +40,6 @@ pub(crate) struct Program {
     pub(crate) version_max: Option<u32>,
     /// Extensions of the device that it needs.
     pub(crate) extensions: Vec<String>,
-    /// Features of OpenCL C 3.0 that it needs.
-    pub(crate) features: Vec<String>,
     /// A POSIX expression that the platform's name must match.
     pub(crate) platform_pattern: Option<String>,
     /// A POSIX expression that the device's name must match.
@@ -154,7 +148,6 @@ fn program(config: Config, root: &Path, source: String, path: &Path) -> Program 
         version_min: config.version_min.max(10),
         version_max: (config.version_max > 0).then_some(config.version_max),
         extensions: config.extensions,
-        features: config.features,
         platform_pattern: config.platform_pattern,
         device_pattern: config.device_pattern,
         needs_images: config.needs_images,
@@ -199,7 +192,7 @@ fn initial(parameter: &Parameter, is_input: bool) -> Result<Result<Argument, Mem
             if !is_input {
                 bytes.fill(PATTERN);
             }
-            bytes.extend(pattern(GUARD_BYTES));
+            bytes.extend(pattern(MARGIN));
             Err(Memory::Buffer(bytes))
         }
         (Kind::Buffer, None) => {
@@ -301,7 +294,7 @@ kernel void twice() {}
         assert!(file.program.options[3].ends_with("/headers"), "{:?}", file.program.options);
         let [(name, Ok(first)), (_, Ok(second)), (_, Err(third))] = &file.tests[..] else { panic!() };
         assert_eq!(name, "0:");
-        assert_eq!(first.memory[0].bytes().len(), 8 + GUARD_BYTES);
+        assert_eq!(first.memory[0].bytes().len(), 8 + MARGIN);
         let launch = &first.launches[0];
         assert_eq!(launch.arguments, [Argument::Memory(0), Argument::Memory(1), Argument::NullOrLocal(16)]);
         let space = Space { dimensions: 1, global: [2, 1, 1], local: Some([1; 3]), offset: [0; 3] };
