@@ -14,7 +14,7 @@ use oclave_image::DeviceTarget;
 use oclave_image::passes::interpreter::interpreter_module;
 use oclave_spirv::check;
 use oclave_spirv::{Capability, Decoration, Instruction, Module, Op, Version};
-use support::{assemble, of_kernel, with_string};
+use support::{assemble, assert_valid, of_kernel, with_string};
 
 const TEST: Image<'_> = Image { name: "test", uniform_work_groups: false };
 
@@ -191,6 +191,57 @@ fn functions_of_work_groups_have_a_case_of_their_own() {
     let to = at + code[at..].iter().position(|op| *op == Op::Branch).unwrap();
     let others = code[from + 1..to].iter().filter(|op| !matches!(op, Op::Load | Op::Store | Op::GroupAny));
     assert_eq!(others.count(), 0, "{:?}", &code[from..=to]);
+}
+
+/// `switch (a) { case 1: v = 2; break; case 0: v = 1; default: unreachable }`, where `a` has so many bits.
+fn switch_without_default(bits: u32) -> Module {
+    let o = |op, operands: &[u32]| (op, operands.to_vec());
+    let case =
+        |literal: u32, label: u32| if bits == 64 { vec![literal, 0, label] } else { vec![literal, label] };
+    assemble(
+        Version::V1_0,
+        &of_kernel(
+            &[Capability::Int64],
+            [
+                (Op::EntryPoint, with_string(&[6, 20], "k", &[])),
+                o(Op::TypeVoid, &[1]),
+                o(Op::TypeInt, &[2, 32, 0]),
+                o(Op::TypeInt, &[3, 64, 0]),
+                o(Op::Constant, &[2, 4, 1]),
+                o(Op::Constant, &[2, 5, 2]),
+                o(Op::TypePointer, &[6, 5, 2]),
+                o(Op::TypeFunction, &[7, 1, 6, if bits == 64 { 3 } else { 2 }]),
+                o(Op::Function, &[1, 20, 0, 7]),
+                o(Op::FunctionParameter, &[6, 21]),
+                o(Op::FunctionParameter, &[if bits == 64 { 3 } else { 2 }, 22]),
+                o(Op::Label, &[23]),
+                (Op::Switch, [vec![22, 24], case(1, 25), case(0, 26)].concat()),
+                o(Op::Label, &[24]),
+                o(Op::Unreachable, &[]),
+                o(Op::Label, &[25]),
+                o(Op::Branch, &[26]),
+                o(Op::Label, &[26]),
+                o(Op::Phi, &[2, 27, 4, 23, 5, 25]),
+                o(Op::Store, &[21, 27]),
+                o(Op::Return, &[]),
+                o(Op::FunctionEnd, &[]),
+            ],
+        ),
+    )
+}
+
+/// LLVM wants a value of a phi for each edge, so a switch must not get a second one to the same block.
+#[test]
+fn the_last_case_takes_the_place_of_a_default_that_never_comes() {
+    for bits in [32, 64] {
+        let before = switch_without_default(bits);
+        assert_valid("the switch", &before);
+        let after = legalize_barriers(before, &pocl6()).unwrap().module;
+        assert_valid("the switch, changed", &after);
+        let switch = after.instructions().find(|i| i.is(Op::Switch)).unwrap();
+        let one: &[u32] = if bits == 64 { &[1, 0, 25] } else { &[1, 25] };
+        assert_eq!(switch.operands(), [&[22, 26], one].concat());
+    }
 }
 
 #[test]

@@ -29,8 +29,12 @@ pub(crate) fn cut(module: Module) -> Result<Module> {
                     edit.replace(&instruction, Op::Branch, &[to]);
                 }
                 (Some(Op::Switch), &[value, default, ref cases @ ..]) if dead.contains(&default) => {
-                    if let Some(last) = cases.last().filter(|last| !dead.contains(last)) {
-                        edit.replace(&instruction, Op::Switch, &[&[value, *last], cases].concat());
+                    // The last case becomes the default. Phis of its block have one value for both.
+                    let others = cases.len().saturating_sub(definitions.literal_words(value) + 1);
+                    if let (Some(others), Some(last)) = (cases.get(..others), cases.last())
+                        && !dead.contains(last)
+                    {
+                        edit.replace(&instruction, Op::Switch, &[&[value, *last], others].concat());
                     }
                 }
                 _ => {}
