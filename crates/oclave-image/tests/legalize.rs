@@ -13,7 +13,7 @@ use oclave_spirv::transform::dce;
 use oclave_spirv::transform::specialize::specialize;
 use oclave_spirv::transform::strip;
 use oclave_spirv::transform::version;
-use oclave_spirv::{Capability, Module, Op, Version};
+use oclave_spirv::{Capability, Definitions, Instruction, Module, Op, Version};
 use support::lowered::{image, missing, rich};
 use support::{assemble, golden, module, of_kernel, with_string};
 
@@ -174,6 +174,27 @@ fn annotations_go_and_variables_stay() {
     let after = strip::strip(&before, |_| true).unwrap();
     support::assert_valid("globals.O2 stripped", &after);
     golden("globals_stripped", &after);
+}
+
+/// llvm-spirv writes debug information between phis. Passes then write code between them, and most drivers do not take the instruction set.
+#[test]
+fn debug_information_goes_and_lines_stay() {
+    for name in ["control.debug.spv", "saxpy.debug.spv"] {
+        let before = module(name);
+        let after = strip::strip(&before, |_| true).unwrap();
+        support::assert_valid(name, &after);
+        check::check(&after).unwrap();
+        let set = Definitions::new(&after).opencl_std();
+        let is_other = |i: &Instruction<'_>| i.is(Op::ExtInst) && i.operand(0) != set;
+        assert!(
+            before.instructions().any(|i| is_other(&i)) && !after.instructions().any(|i| is_other(&i)),
+            "{name}"
+        );
+        let imports = after.instructions().filter(|i| i.is(Op::ExtInstImport)).filter_map(|i| i.result_id());
+        assert_eq!(imports.collect::<Vec<_>>(), Vec::from_iter(set), "{name}");
+        let lines = |module: &Module| module.instructions().filter(|i| i.is(Op::Line)).count();
+        assert!(lines(&after) > 0 && lines(&after) == lines(&before), "{name}");
+    }
 }
 
 #[test]

@@ -346,6 +346,18 @@ fn a_function_that_is_split_off_and_linked_again_changes_nothing() {
     assert!(splits > 10, "{splits} functions were split off");
 }
 
+/// Which words of debug information are ids is not known.
+#[test]
+fn modules_with_debug_information_are_linked() {
+    let modules = ["control.debug.spv", "saxpy.debug.spv"].map(support::module);
+    let linked = link(&[&modules[0], &modules[1]]).unwrap();
+    sound("two modules with debug information", &strip(&linked, |_| false).unwrap());
+    assert_eq!(
+        count(&linked, |i| i.is(Op::EntryPoint)),
+        modules.iter().map(|m| count(m, |i| i.is(Op::EntryPoint))).sum()
+    );
+}
+
 #[test]
 fn modules_that_have_nothing_to_do_with_each_other() {
     let corpus: Vec<(String, Module)> = support::corpus()

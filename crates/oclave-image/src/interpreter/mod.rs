@@ -78,9 +78,7 @@ use self::survey::{Kernel, Survey};
 use crate::{DeviceTarget, ImageError, Result};
 use oclave_spirv::transform::dce::{self, Root};
 use oclave_spirv::transform::inline;
-use oclave_spirv::{
-    AddressingModel, Capability, Definitions, Editor, ExecutionMode, Instruction, Module, Op, TypeTable,
-};
+use oclave_spirv::{AddressingModel, Capability, Definitions, Editor, ExecutionMode, Module, Op, TypeTable};
 
 /// Kernels of more steps are not written several times.
 const PARTED_STEPS: u32 = 200;
@@ -140,7 +138,6 @@ fn make(
     has_flow: bool,
 ) -> Result<InterpreterModule> {
     refuse_narrow_addresses(module)?;
-    let module = &without_debug_information(module)?;
     let definitions = Definitions::new(module);
     let types = TypeTable::new(&definitions);
     let all = Survey::new(&definitions, &types).kernels(&types);
@@ -167,25 +164,6 @@ fn refuse_narrow_addresses(module: &Module) -> Result<()> {
         Some(model) if model == AddressingModel::Physical64 as u32 => Ok(()),
         _ => Err(ImageError::Unsupported("the interpreter needs addresses of 64 bits".to_owned())),
     }
-}
-
-/// Drops debug information: it describes functions by parameters that they no longer have, and
-/// names built-ins.
-fn without_debug_information(module: &Module) -> Result<Module> {
-    let before = module.instructions().take_while(|i| !i.is(Op::Function));
-    let sets: BTreeSet<u32> =
-        before.filter(Instruction::imports_description).filter_map(|i| i.result_id()).collect();
-    let definitions = Definitions::new(module);
-    let mut edit = Editor::new(&definitions);
-    for instruction in module.instructions() {
-        let is_of_set =
-            instruction.is(Op::ExtInst) && instruction.operand(0).is_some_and(|set| sets.contains(&set));
-        let is_line = matches!(instruction.op(), Some(Op::Line | Op::NoLine));
-        if is_line || is_of_set || instruction.imports_description() {
-            edit.remove(&instruction);
-        }
-    }
-    Ok(edit.finish()?.unwrap_or_else(|| module.clone()))
 }
 
 /// The most private memory of a kernel. Where all kernels are one, drivers may keep the variables of

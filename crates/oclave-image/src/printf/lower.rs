@@ -49,7 +49,6 @@ pub fn lower_printf(image: &DeviceImage, key: u64) -> Result<Option<Printing>> {
     let printing = calls.iter().filter_map(|call| definitions.function_of(&call.instruction)).collect();
     let kernels = only_kernels(&references, &printing);
     let mut edit = Editor::new(&definitions);
-    remove_debug_sets(&mut edit);
     let variable = add_variable(&mut edit);
     if module.version() >= Version::V1_4 {
         edit.add_to_interfaces(variable);
@@ -125,20 +124,6 @@ fn calls<'m>(definitions: &Definitions<'m>, set: u32) -> Vec<Call<'m>> {
         }
     }
     found
-}
-
-/// Removes instructions about the source. Few drivers take them, and lines are read here.
-fn remove_debug_sets(edit: &mut Editor<'_>) {
-    let module = edit.definitions().module();
-    let imports = module.instructions().filter(|i| i.is(Op::ExtInstImport) && is_debug_set(i));
-    let sets: BTreeSet<u32> = imports.filter_map(|i| i.result_id()).collect();
-    let is_set = |id: Option<u32>| id.is_some_and(|id| sets.contains(&id));
-    let gone = module.instructions().filter(|i| match i.op() {
-        Some(Op::ExtInstImport) => is_set(i.result_id()),
-        Some(Op::ExtInst) => is_set(i.operand(0)),
-        _ => false,
-    });
-    gone.for_each(|instruction| edit.remove(&instruction));
 }
 
 fn buffer_type(new: &mut Declarations<'_>) -> u32 {
@@ -299,10 +284,6 @@ fn halves(to: &mut Cursor<'_, '_>, value: u32) -> [u32; 2] {
     let low = to.emit(Op::UConvert, uint, &[value]);
     let shifted = to.emit(Op::ShiftRightLogical, ulong, &[value, by]);
     [low, to.emit(Op::UConvert, uint, &[shifted])]
-}
-
-fn is_debug_set(import: &Instruction<'_>) -> bool {
-    import.string(0).is_some_and(|name| name.contains("DebugInfo"))
 }
 
 fn describe(kind: Type<'_>, lanes: u32) -> Option<PrintArgument> {

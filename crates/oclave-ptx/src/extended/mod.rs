@@ -33,13 +33,9 @@ impl<'m> Body<'_, '_, 'm> {
     pub(crate) fn extended(&mut self, instruction: &Instruction<'m>) -> Step {
         let (set, number) = (self.id(instruction, 0)?, self.id(instruction, 1)?);
         if self.cx.definitions.opencl_std() != Some(set) {
-            // Debug information has no effect; its ids are used by nothing else.
             let import = self.cx.definition(set);
             let name = import.and_then(|import| import.string(0)).unwrap_or_default().into_owned();
-            return match name.contains("DebugInfo") || name.starts_with("NonSemantic.") {
-                true => Ok(()),
-                false => Err(Stop::unsupported(format!("the instruction set {name} is not supported"))),
-            };
+            return Err(Stop::unsupported(format!("the instruction set {name} is not supported")));
         }
         let cl = Cl::from_u32(number)
             .ok_or_else(|| Stop::unsupported(format!("OpenCL.std has no instruction {number}")))?;

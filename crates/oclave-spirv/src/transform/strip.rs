@@ -1,6 +1,7 @@
-//! Drops what devices do not take and do not need: annotations and their strings, hints of
+//! Drops what devices do not take and do not need: annotations and their strings, debug information, hints of
 //! extensions.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use crate::Result;
@@ -30,7 +31,7 @@ pub fn is_kernel_language(language: u32) -> bool {
     matches!(language, 0 | 3 | 4 | 6)
 }
 
-/// Drops annotations, and all hints of capabilities of which `takes` says no.
+/// Drops annotations, debug information (see [`debug_information`]), and all hints of capabilities of which `takes` says no.
 ///
 /// It always drops `UserSemantic` decorations. It drops unused module-scope variables of storage class
 /// Function, too. `llvm-spirv` leaves the strings of annotations in such variables, and drivers crash on
@@ -57,6 +58,7 @@ pub fn strip(module: &Module, takes: impl Fn(u32) -> bool) -> Result<Module> {
             .filter(|e| !HINTS.iter().any(|h| h.extension == *e && takes(h.capability)))
             .collect(),
         leftovers: leftovers(&definitions),
+        descriptions: Descriptions::of(module),
     };
     let mut edit = Editor::new(&definitions);
     // A changed module has all in order.
@@ -92,6 +94,47 @@ pub fn strip(module: &Module, takes: impl Fn(u32) -> bool) -> Result<Module> {
     Ok(sorted.or(stripped).unwrap_or_else(|| module.clone()))
 }
 
+/// Drops debug information: the instructions of `OpenCL.DebugInfo.100` and the like, and those that are not semantic. Lines and names stay.
+/// `None` where there is none.
+///
+/// Most drivers take none of these sets. llvm-spirv writes their instructions between phis and variables, and which of their words are ids
+/// is not known. So passes and the linker would have to look out for them.
+///
+/// # Errors
+/// As [`Editor::finish`].
+pub fn debug_information(module: &Module) -> Result<Option<Module>> {
+    let descriptions = Descriptions::of(module);
+    let definitions = Definitions::new(module);
+    let mut edit = Editor::new(&definitions);
+    module.instructions().filter(|i| descriptions.has(i)).for_each(|i| edit.remove(&i));
+    edit.finish()
+}
+
+/// The instruction sets of a module that only describe its source.
+struct Descriptions(HashSet<u32>);
+
+impl Descriptions {
+    fn of(module: &Module) -> Self {
+        let before_code = module.instructions().take_while(|i| !i.is(Op::Function));
+        Self(before_code.filter(imports_description).filter_map(|i| i.result_id()).collect())
+    }
+
+    /// Whether an instruction is of such a set, or declares one.
+    fn has(&self, instruction: &Instruction<'_>) -> bool {
+        match instruction.op() {
+            Some(Op::ExtInst) => instruction.operand(0).is_some_and(|set| self.0.contains(&set)),
+            Some(Op::Extension) => instruction.string_is(0, "SPV_KHR_non_semantic_info"),
+            _ => imports_description(instruction),
+        }
+    }
+}
+
+/// Whether the instruction imports a set that only describes the source: debug information, or what is not semantic.
+fn imports_description(instruction: &Instruction<'_>) -> bool {
+    let is_description = |name: Cow<'_, str>| name.contains("DebugInfo") || name.starts_with("NonSemantic.");
+    instruction.is(Op::ExtInstImport) && instruction.string(0).is_some_and(is_description)
+}
+
 /// Whether an attribute of pointers (`NoCapture` …) is on a parameter that is an image, a sampler or
 /// the like. Translators from typed pointers leave it there.
 fn is_attribute_of_object(definitions: &Definitions<'_>, instruction: &Instruction<'_>) -> bool {
@@ -121,6 +164,7 @@ struct Plan {
     capabilities: HashSet<u32>,
     extensions: HashSet<&'static str>,
     leftovers: HashSet<u32>,
+    descriptions: Descriptions,
 }
 
 impl Plan {
@@ -138,12 +182,13 @@ impl Plan {
         match op {
             Op::Capability => !operand(0).is_some_and(|c| self.capabilities.contains(&c)),
             Op::Source => operand(0).is_some_and(is_kernel_language),
-            Op::Extension => !self.extensions.iter().any(|e| instruction.string_is(0, e)),
+            Op::Extension if self.extensions.iter().any(|e| instruction.string_is(0, e)) => false,
             Op::Decorate | Op::DecorateId | Op::DecorateString => !goes(operand(1)),
             Op::MemberDecorate | Op::MemberDecorateString => !goes(operand(2)),
             Op::ExecutionMode | Op::ExecutionModeId => !operand(1).is_some_and(|m| self.modes.contains(&m)),
             Op::Variable => !instruction.result_id().is_some_and(|id| self.leftovers.contains(&id)),
-            _ => !(self.lacks(MEMORY_ALIASING) && OP_ALIAS.contains(&u32::from(instruction.opcode))),
+            _ if self.lacks(MEMORY_ALIASING) && OP_ALIAS.contains(&u32::from(instruction.opcode)) => false,
+            _ => !self.descriptions.has(instruction),
         }
     }
 
@@ -152,7 +197,8 @@ impl Plan {
         let is_dropped = match opcode {
             OP_ASSUME_TRUE | OP_EXPECT => self.lacks(EXPECT_ASSUME),
             OP_LOOP_CONTROL => self.lacks(LOOP_CONTROLS),
-            _ => OP_ALIAS.contains(&opcode) && self.lacks(MEMORY_ALIASING),
+            _ if OP_ALIAS.contains(&opcode) => self.lacks(MEMORY_ALIASING),
+            _ => self.descriptions.has(instruction),
         };
         if is_dropped {
             edit.remove(instruction);

@@ -95,14 +95,6 @@ impl<'m> Instruction<'m> {
         text.bytes().all(|b| bytes.next() == Some(b)) && bytes.next() == Some(0)
     }
 
-    /// Whether the instruction imports a set that only describes the source: debug information, or
-    /// what is not semantic.
-    pub fn imports_description(&self) -> bool {
-        let is_description =
-            |name: Cow<'_, str>| name.contains("DebugInfo") || name.starts_with("NonSemantic.");
-        self.is(Op::ExtInstImport) && self.string(0).is_some_and(is_description)
-    }
-
     /// Calls `visit(word index, role)` for every word that is, or may be, an id.
     #[inline]
     pub fn visit_ids(&self, definitions: &Definitions<'_>, visit: impl FnMut(usize, Role)) -> Fit {

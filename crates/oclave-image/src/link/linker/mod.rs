@@ -14,7 +14,7 @@ use facts::Facts;
 use share::Shared;
 
 use crate::{ImageError, Result};
-use oclave_spirv::transform::interfaces;
+use oclave_spirv::transform::{interfaces, strip};
 use oclave_spirv::{
     Declarations, Definitions, Editor, IdMap, Instruction, Module, Op, Role, Version, is_decoration,
     string_words,
@@ -34,7 +34,7 @@ pub struct LinkInput<'m> {
 /// Ids are renumbered. Each import becomes the export of the same name, if their types are equal.
 /// Capabilities, extensions and instruction sets are merged. Types and constants that are equal,
 /// decorations included, are merged too, but not structs with different names. Entry points,
-/// exports, names and decorations stay. If two modules use one name for different functions or
+/// exports, names and decorations stay. Debug information goes. If two modules use one name for different functions or
 /// variables, the later one gets a new `OpName`, because drivers identify functions by name.
 ///
 /// Several modules may have an export that is `LinkOnceODR`, or for which `merge` returns true. The
@@ -59,6 +59,13 @@ pub fn link_languages(inputs: &[LinkInput<'_>]) -> Result<Module> {
 }
 
 fn link(inputs: &[LinkInput<'_>], merge: impl Fn(&str) -> bool, are_open: bool) -> Result<Module> {
+    let plain: Vec<Option<Module>> =
+        inputs.iter().map(|input| strip::debug_information(input.module)).collect::<Result<_, _>>()?;
+    let inputs: Vec<LinkInput<'_>> = inputs
+        .iter()
+        .zip(&plain)
+        .map(|(input, plain)| LinkInput { module: plain.as_ref().unwrap_or(input.module), ..*input })
+        .collect();
     let definitions: Vec<Definitions<'_>> =
         inputs.iter().map(|input| Definitions::new(input.module)).collect();
     let mut parts: Vec<Part<'_>> = inputs

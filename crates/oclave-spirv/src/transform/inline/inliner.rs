@@ -37,8 +37,6 @@ pub(super) struct Inliner<'a, 'm> {
     bodies: &'a Bodies<'m>,
     decorations: Decorations,
     by_value: BTreeSet<u32>,
-    /// Instruction sets that describe the source.
-    debug: BTreeSet<u32>,
     /// Calls that run in step with the one before them.
     abreast: &'a mut BTreeSet<u32>,
 }
@@ -54,18 +52,17 @@ impl<'a, 'm> Inliner<'a, 'm> {
             |decoration: &[u32]| decoration.first() == Some(&(Decoration::LinkageAttributes as u32));
         let decorations =
             Decorations::of(definitions, |decoration| !is_by_value(decoration) && !is_linkage(decoration));
-        let (mut by_value, mut debug) = (BTreeSet::new(), BTreeSet::new());
-        for instruction in definitions.module().instructions().take_while(|i| !i.is(Op::Function)) {
-            match (instruction.op(), instruction.operands()) {
-                (Some(Op::Decorate), &[id, ref decoration @ ..]) if is_by_value(decoration) => {
-                    by_value.insert(id);
+        let before_code = definitions.module().instructions().take_while(|i| !i.is(Op::Function));
+        let by_value = before_code
+            .filter_map(|instruction| match instruction.operands() {
+                &[id, ref decoration @ ..] if instruction.is(Op::Decorate) && is_by_value(decoration) => {
+                    Some(id)
                 }
-                _ if instruction.imports_description() => debug.extend(instruction.result_id()),
-                _ => {}
-            }
-        }
+                _ => None,
+            })
+            .collect();
         let types = TypeTable::new(definitions);
-        Self { definitions, types, bodies, decorations, by_value, debug, abreast }
+        Self { definitions, types, bodies, decorations, by_value, abreast }
     }
 
     /// The module with these calls inlined: `wanted` says for a caller which functions it takes in.
@@ -146,18 +143,13 @@ impl<'a, 'm> Inliner<'a, 'm> {
                 } else {
                     new = argument;
                 }
-            } else if !self.is_debug(defined) && !defined.is(Op::Label) {
+            } else if !defined.is(Op::Label) {
                 // The first label is not written.
                 self.decorations.copy(edit, new, id, |_| true);
             }
             ids.insert(id, new);
         }
         Some(Call { callee, ids, rest: edit.fresh_id(), copies })
-    }
-
-    /// Whether an instruction describes the source. These are not copied.
-    fn is_debug(&self, instruction: &Instruction<'_>) -> bool {
-        instruction.is(Op::ExtInst) && instruction.operand(0).is_some_and(|set| self.debug.contains(&set))
     }
 
     /// The private variables of a call.
@@ -193,7 +185,6 @@ impl<'a, 'm> Inliner<'a, 'm> {
                     }
                 }
                 (Some(Op::Variable | Op::FunctionEnd | Op::Line | Op::NoLine), _) => {}
-                (Some(Op::ExtInst), _) if self.is_debug(inner) => {}
                 (Some(Op::Return), _) => at.push(Op::Branch, &[call.rest]),
                 (Some(Op::ReturnValue), &[value]) => {
                     returned.extend(label.into_iter().flat_map(|label| [map(value), label]));
@@ -239,7 +230,6 @@ impl<'a, 'm> Inliner<'a, 'm> {
                     calls.iter().for_each(|(_, call)| self.begin(at, body, call));
                 }
                 (Some(Op::Variable | Op::FunctionEnd | Op::Line | Op::NoLine | Op::Return), _) => {}
-                (Some(Op::ExtInst), _) if self.is_debug(inner) => {}
                 (Some(Op::ReturnValue), &[value]) => {
                     for (instruction, call) in calls {
                         if let (Some(ty), Some(result)) = (instruction.result_type(), instruction.result_id())
