@@ -34,8 +34,29 @@ impl<'a, 'm> Uniformity<'a, 'm> {
             all.filter(|(_, number)| is_meant(*number)).map(|(id, _)| id).collect()
         };
         let (of_group, ids) = (built_ins(is_of_group), built_ins(is_id));
-        let kernels = kernel_bodies(definitions, flows);
-        Self { definitions, of_group, ids, barriers: with_barriers(flows), kernels }
+        let entries = definitions.module().instructions().filter_map(|i| kernel_entry(&i));
+        let kernels = entries.map(|entry| entry.function).collect();
+        let mut all = Self { definitions, of_group, ids, barriers: with_barriers(flows), kernels };
+        all.kernels = all.bodies(flows);
+        all
+    }
+
+    /// The functions of entry points. If one does nothing but call a function, that function counts instead: translators write such entry
+    /// points, and drivers drop them.
+    fn bodies(&self, flows: &[Flow<'_>]) -> BTreeSet<u32> {
+        let calls = || flows.iter().flat_map(|flow| &flow.blocks).flat_map(|block| &block.calls);
+        let body = |entry: u32| {
+            let flow = flows.iter().find(|flow| flow.function == entry)?;
+            let [only] = flow.blocks.as_slice() else { return None };
+            let &[callee] = only.calls.as_slice() else { return None };
+            let call = self.definitions.block(only.label).find(|i| i.is(Op::FunctionCall))?;
+            let is_body = !only.barrier
+                && flows.iter().any(|flow| flow.function == callee)
+                && calls().filter(|other| **other == callee).count() == 1
+                && self.is_uniform(flow, call.operands().get(1..)?.to_vec());
+            is_body.then_some(callee)
+        };
+        self.kernels.iter().map(|entry| body(*entry).unwrap_or(*entry)).collect()
     }
 
     /// The functions of entry points. A function that an entry point only calls counts instead of it.
@@ -89,7 +110,9 @@ impl<'a, 'm> Uniformity<'a, 'm> {
                     // Only what a loop counts is followed: other values depend on the way that was
                     // taken.
                     let of = flow.phis.get(&id).and_then(|at| flow.loops.iter().find(|l| l.header == *at));
-                    let Some(of) = of else { return false };
+                    let Some(of) = of.filter(|of| is_counter(flow, of, &instruction)) else {
+                        return false;
+                    };
                     open.extend(instruction.operands().iter().step_by(2));
                     open.extend(self.exit_conditions(flow, of));
                 }
@@ -334,19 +357,17 @@ impl<'a, 'm> Uniformity<'a, 'm> {
     }
 }
 
-/// The functions of entry points. If one does nothing but call a function, that function counts
-/// instead: translators write such entry points, and drivers drop them.
-fn kernel_bodies(definitions: &Definitions<'_>, flows: &[Flow<'_>]) -> BTreeSet<u32> {
-    let by_id: BTreeMap<u32, &Flow<'_>> = flows.iter().map(|flow| (flow.function, flow)).collect();
-    let entries = definitions.module().instructions().filter_map(|i| kernel_entry(&i));
-    let body = |entry: u32| match by_id.get(&entry).map(|flow| flow.blocks.as_slice()) {
-        Some([only]) if !only.barrier => match only.calls.as_slice() {
-            [callee] if by_id.contains_key(callee) => *callee,
-            _ => entry,
-        },
-        _ => entry,
-    };
-    entries.map(|entry| body(entry.function)).collect()
+/// Whether a phi of a loop's header has one value on all ways to the loop, and one on all ways back. Otherwise it depends on the way.
+fn is_counter(flow: &Flow<'_>, of: &Loop, phi: &Instruction<'_>) -> bool {
+    let is_inside = |label: u32| flow.find(label).is_some_and(|at| of.blocks.contains(&at));
+    let pairs = || phi.operands().chunks_exact(2);
+    pairs().all(|one| {
+        let is_same = |other: &[u32]| match (one, other) {
+            (&[value, label], &[other, from]) => value == other || is_inside(label) != is_inside(from),
+            _ => false,
+        };
+        pairs().all(is_same)
+    })
 }
 
 /// What a block's end depends on.
