@@ -138,6 +138,32 @@ fn selects_of_whole_values_are_lowered() {
     }
 }
 
+/// Forty types name 2⁴⁰ parts.
+#[test]
+fn selects_of_too_many_parts_are_refused() {
+    let o = |op, operands: &[u32]| (op, operands.to_vec());
+    let mut code = vec![
+        (Op::Decorate, with_string(&[20, 41], "f", &[0])),
+        o(Op::TypeBool, &[3]),
+        o(Op::TypeInt, &[100, 32, 0]),
+    ];
+    code.extend((101..=140).map(|ty| o(Op::TypeStruct, &[ty, ty - 1, ty - 1])));
+    code.extend([
+        o(Op::TypeFunction, &[8, 140, 3, 140, 140]),
+        o(Op::Function, &[140, 20, 0, 8]),
+        o(Op::FunctionParameter, &[3, 21]),
+        o(Op::FunctionParameter, &[140, 22]),
+        o(Op::FunctionParameter, &[140, 23]),
+        o(Op::Label, &[25]),
+        o(Op::Select, &[140, 29, 21, 22, 23]),
+        o(Op::ReturnValue, &[29]),
+        o(Op::FunctionEnd, &[]),
+    ]);
+    let module = assemble(Version::V1_4, &of_kernel(&[Capability::Linkage], code));
+    let error = version::lower(&module, Version::V1_2).unwrap_err();
+    assert!(matches!(&error, oclave_spirv::Error::Unsupported(what) if what.contains("Select")), "{error}");
+}
+
 #[test]
 fn what_cannot_be_lowered_is_named() {
     let module = assemble(Version::new(1, 3), &of_kernel(&[Capability::GroupNonUniform], []));

@@ -2,7 +2,7 @@
 
 use crate::{Cursor, Definitions, Editor, Instruction, Module, Op, Type, TypeTable, Version};
 
-/// Most parts of a struct or array that are selected one by one.
+/// Most parts of a struct or array that are selected one by one, itself and the structs and arrays in it included.
 const MOST_PARTS: usize = 1024;
 
 /// Whether a module has a select that its version does not have: llvm-spirv writes those of vectors
@@ -36,16 +36,14 @@ pub(super) fn is_of_wholes(
 pub(super) fn lower(edit: &mut Editor<'_>, select: &Instruction<'_>, types: &TypeTable<'_>) -> Option<()> {
     let (ty, result) = (select.result_type()?, select.result_id()?);
     let &[condition, a, b] = select.operands() else { return None };
-    if parts(ty, types)? > MOST_PARTS {
-        return None;
-    }
+    count_parts(ty, types, &mut { MOST_PARTS })?;
     emit(&mut edit.instead_of(select), types, ty, condition, [a, b], result)
 }
 
 /// The types of the members of a struct or array.
 fn members(ty: u32, types: &TypeTable<'_>) -> Option<Vec<u32>> {
     match types.ty(ty)? {
-        Type::Struct { members } => Some(members.to_vec()),
+        Type::Struct { members } if members.len() <= MOST_PARTS => Some(members.to_vec()),
         Type::Array { element, length } => {
             let length = usize::try_from(length?).ok().filter(|length| *length <= MOST_PARTS)?;
             Some(vec![element; length])
@@ -54,12 +52,15 @@ fn members(ty: u32, types: &TypeTable<'_>) -> Option<Vec<u32>> {
     }
 }
 
-fn parts(ty: u32, types: &TypeTable<'_>) -> Option<usize> {
+/// Counts a type and its parts down from the most that there may be; `None` where there are more. A struct of structs of structs can name few
+/// types and have very many parts.
+fn count_parts(ty: u32, types: &TypeTable<'_>, left: &mut usize) -> Option<()> {
+    *left = left.checked_sub(1)?;
     match types.ty(ty)? {
         Type::Struct { .. } | Type::Array { .. } => {
-            members(ty, types)?.into_iter().map(|member| parts(member, types)).sum()
+            members(ty, types)?.into_iter().try_for_each(|member| count_parts(member, types, left))
         }
-        _ => Some(1),
+        _ => Some(()),
     }
 }
 
