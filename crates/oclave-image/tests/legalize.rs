@@ -704,6 +704,7 @@ fn hints() -> Module {
             o(Op::ExpectKHR, &[3, 32, 31, 31]),
             o(Op::IAdd, &[3, 33, 32, 32]),
             o(Op::Store, &[21, 33, 0x3_0002, 4, 13, 13]),
+            o(Op::Store, &[21, 32, 0x1_0002, 4, 13]),
             o(Op::FAdd, &[6, 34, 23, 23]),
             o(Op::Branch, &[25]),
             o(Op::Label, &[25]),

@@ -202,9 +202,16 @@ impl Plan {
         };
         if is_dropped {
             edit.remove(instruction);
-        } else if let Some((op, operands)) =
+        } else if let Some((op, mut operands)) =
             self.unhinted(instruction).or_else(|| with_alignment(instruction))
         {
+            // Pointers and values may be expectations, which went.
+            let ids = match op {
+                Op::Load => 2..3,
+                Op::Store => 0..2,
+                _ => 0..0,
+            };
+            operands.get_mut(ids).into_iter().flatten().for_each(|id| *id = edit.replaced(*id));
             edit.replace(instruction, op, &operands);
         }
     }
