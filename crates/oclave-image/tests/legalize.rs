@@ -57,6 +57,7 @@ fn new_features() -> Module {
             o(Op::PtrDiff, &[3, 33, 21, 22]),
             o(Op::IAdd, &[4, 34, 32, 32]),
             o(Op::CopyMemory, &[21, 22, 3, 8, 2, 4]),
+            o(Op::CopyMemory, &[21, 22, 0, 2, 4]),
             o(Op::Branch, &[25]),
             o(Op::Label, &[25]),
             o(Op::LoopMerge, &[27, 26, 0x41, 3]),

@@ -217,7 +217,12 @@ impl Lowering<'_, '_> {
             return Err(self.unsupported(&format!("Op{op:?} with two memory operands")));
         }
         let mut operands = head.to_vec();
-        let alignment = first_alignment.zip(second_alignment).map(|(a, b)| a.min(b));
+        let alignment = match (first_alignment, second_alignment) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (None, None) => None,
+            // What is said of one is not true of the other.
+            _ => Some(1),
+        };
         // Volatile where one of them is, nontemporal where both are, as aligned as the lesser.
         let mask =
             (first | second) & 0x1 | first & second & 0x4 | if alignment.is_some() { aligned } else { 0 };
