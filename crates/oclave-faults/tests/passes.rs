@@ -1271,3 +1271,60 @@ fn kernels_without_smaller_work_groups_are_of_opencl_c_1_2() {
     assert_eq!(versions(BuiltIn::WorkgroupSize, false, true), [300_000]);
     assert_eq!(versions(BuiltIn::EnqueuedWorkgroupSize, true, true), [300_000]);
 }
+
+/// A kernel with a parameter %22 of `uint4`, a constant vector %8, a block %23, and then `code`. %7 is true, and %5 is `uint4`.
+fn of_vectors(code: Vec<(Op, Vec<u32>)>) -> Module {
+    let o = |op, operands: &[u32]| (op, operands.to_vec());
+    let bound = code.iter().filter_map(|(_, operands)| operands.get(1)).max().unwrap() + 100;
+    let head = [
+        (Op::EntryPoint, with_string(&[6, 20], "k", &[])),
+        o(Op::TypeVoid, &[1]),
+        o(Op::TypeInt, &[2, 32, 0]),
+        o(Op::TypeBool, &[3]),
+        o(Op::TypeVector, &[5, 2, 4]),
+        o(Op::TypeFunction, &[6, 1, 5]),
+        o(Op::ConstantTrue, &[3, 7]),
+        o(Op::ConstantNull, &[5, 8]),
+        o(Op::Function, &[1, 20, 0, 6]),
+        o(Op::FunctionParameter, &[5, 22]),
+        o(Op::Label, &[23]),
+    ];
+    let module = assemble(Version::V1_0, &of_kernel(&[], head.into_iter().chain(code)));
+    let mut words = module.into_words();
+    words[3] = words[3].max(bound);
+    Module::from_words(words).unwrap()
+}
+
+/// How many products of vectors a module has.
+fn vector_products(module: &Module) -> usize {
+    module.instructions().filter(|i| i.is(Op::IMul) && i.result_type() == Some(5)).count()
+}
+
+#[test]
+fn products_of_phis_that_depend_on_each_other_are_written_lane_by_lane() {
+    let o = |op, operands: &[u32]| (op, operands.to_vec());
+    let module = of_vectors(vec![
+        o(Op::Branch, &[30]),
+        o(Op::Label, &[30]),
+        o(Op::Phi, &[5, 31, 32, 30, 22, 23]),
+        o(Op::Phi, &[5, 32, 31, 30, 8, 23]),
+        o(Op::IMul, &[5, 33, 32, 22]),
+        o(Op::IMul, &[5, 34, 31, 22]),
+        o(Op::IMul, &[5, 35, 22, 22]),
+        o(Op::BranchConditional, &[7, 30, 36]),
+        o(Op::Label, &[36]),
+        o(Op::Return, &[]),
+        o(Op::FunctionEnd, &[]),
+    ]);
+    assert_eq!(vector_products(&changed(&module, Fault::Q39)), 1, "only of vectors that may have zero lanes");
+}
+
+#[test]
+fn products_of_long_chains_are_written_lane_by_lane() {
+    const COUNT: u32 = 50_000;
+    let o = |op, operands: &[u32]| (op, operands.to_vec());
+    let copies = (0..COUNT).map(|i| o(Op::CopyObject, &[5, 100 + i, if i == 0 { 8 } else { 99 + i }]));
+    let end = [o(Op::IMul, &[5, 100 + COUNT, 99 + COUNT, 22]), o(Op::Return, &[]), o(Op::FunctionEnd, &[])];
+    let module = of_vectors(copies.chain(end).collect());
+    assert_eq!(vector_products(&changed(&module, Fault::Q39)), 0);
+}

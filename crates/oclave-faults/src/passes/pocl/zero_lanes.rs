@@ -5,7 +5,7 @@
 //! takes the result for undefined, which should be zero (llvm-project#180727). What PoCL makes of ids
 //! may be such a zero: `(uint4)(a, get_local_id(1), 0, 3) * v` has two of them in groups of n × 1.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::Fault;
 use crate::passes::{Pass, Result, pass};
@@ -45,13 +45,15 @@ const MUL_HI: [u32; 2] = [160, 203];
 pub(crate) fn split(analyses: &Analyses<'_>) -> Result<Option<Module>> {
     let definitions = analyses.definitions();
     let types = TypeTable::new(definitions);
-    let mut known = HashMap::new();
-    let mut is_lost = |product: &Product<'_>| {
-        product.factors.iter().any(|factor| is_built(definitions, *factor, &mut known))
-    };
-    let products = analyses.module().instructions().filter_map(|i| product(&i, definitions, &types));
+    let products: Vec<Product<'_>> =
+        analyses.module().instructions().filter_map(|i| product(&i, definitions, &types)).collect();
+    if products.is_empty() {
+        return Ok(None);
+    }
+    let built = built(analyses.module());
+    let is_lost = |product: &&Product<'_>| product.factors.iter().any(|factor| built.contains(factor));
     let mut edit = Editor::new(definitions);
-    for product in products.filter(|product| is_lost(product)) {
+    for product in products.iter().filter(is_lost) {
         // Such a result may be said not to wrap, which cannot be said of what is put together.
         edit.remove_annotations(product.result);
         product.write(&mut edit.instead_of(&product.instruction));
@@ -111,29 +113,33 @@ impl Product<'_> {
     }
 }
 
-/// Whether a vector is put together from scalars or constants, at least in part.
-fn is_built(definitions: &Definitions<'_>, id: u32, known: &mut HashMap<u32, bool>) -> bool {
-    if let Some(&known) = known.get(&id) {
-        return known;
+/// The vectors that are put together from scalars or constants, at least in part.
+fn built(module: &Module) -> HashSet<u32> {
+    let mut made_of: HashMap<u32, Vec<u32>> = HashMap::new();
+    let mut open = Vec::new();
+    for instruction in module.instructions() {
+        let Some(result) = instruction.result_id() else { continue };
+        let operands = instruction.operands().iter();
+        let of: Vec<u32> = match instruction.op() {
+            Some(Op::CompositeConstruct | Op::CompositeInsert | Op::ConstantComposite | Op::ConstantNull) => {
+                open.push(result);
+                continue;
+            }
+            Some(Op::VectorShuffle | Op::IMul | Op::BitwiseAnd) => operands.take(2).copied().collect(),
+            Some(Op::CopyObject | Op::UConvert | Op::Bitcast | Op::ShiftLeftLogical) => {
+                operands.take(1).copied().collect()
+            }
+            Some(Op::Select) => operands.skip(1).copied().collect(),
+            Some(Op::Phi) => operands.step_by(2).copied().collect(),
+            _ => continue,
+        };
+        of.into_iter().for_each(|of| made_of.entry(of).or_default().push(result));
     }
-    // For values that depend on themselves.
-    known.insert(id, false);
-    let operands = |from: usize, to: usize| {
-        let all = definitions.instruction(id).map_or(&[][..], |i| i.operands());
-        all.get(from..to.min(all.len())).unwrap_or_default().to_vec()
-    };
-    let of: Vec<u32> = match definitions.instruction(id).and_then(|i| i.op()) {
-        Some(Op::CompositeConstruct | Op::CompositeInsert | Op::ConstantComposite | Op::ConstantNull) => {
-            known.insert(id, true);
-            return true;
+    let mut built = HashSet::new();
+    while let Some(id) = open.pop() {
+        if built.insert(id) {
+            open.extend(made_of.get(&id).into_iter().flatten());
         }
-        Some(Op::VectorShuffle | Op::IMul | Op::BitwiseAnd) => operands(0, 2),
-        Some(Op::CopyObject | Op::UConvert | Op::Bitcast | Op::ShiftLeftLogical) => operands(0, 1),
-        Some(Op::Select) => operands(1, 3),
-        Some(Op::Phi) => operands(0, usize::MAX).into_iter().step_by(2).collect(),
-        _ => Vec::new(),
-    };
-    let built = of.into_iter().any(|operand| is_built(definitions, operand, known));
-    known.insert(id, built);
+    }
     built
 }
