@@ -2,10 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use crate::{Instruction, Module, Op, is_terminator};
-
-/// No block.
-const NONE: usize = usize::MAX;
+pub use super::dominators::Tree;
+use crate::{Definitions, Instruction, Op, is_terminator};
 
 /// A block.
 #[derive(Debug)]
@@ -54,12 +52,12 @@ pub struct Flow<'m> {
 
 impl<'m> Flow<'m> {
     /// The control flow of each function that has a body.
-    pub fn of_functions(module: &'m Module) -> Vec<Self> {
+    pub fn of_functions(definitions: &Definitions<'m>) -> Vec<Self> {
         let mut all = Vec::new();
         let mut function = 0;
         let mut blocks: Vec<Block<'m>> = Vec::new();
         let mut phis = HashMap::new();
-        for instruction in module.instructions() {
+        for instruction in definitions.module().instructions() {
             match instruction.op() {
                 Some(Op::Function) => function = instruction.result_id().unwrap_or(0),
                 Some(Op::Label) => blocks.push(Block {
@@ -71,7 +69,8 @@ impl<'m> Flow<'m> {
                     calls: Vec::new(),
                 }),
                 Some(Op::FunctionEnd) if !blocks.is_empty() => {
-                    all.push(Self::new(function, std::mem::take(&mut blocks), std::mem::take(&mut phis)));
+                    let (blocks, phis) = (std::mem::take(&mut blocks), std::mem::take(&mut phis));
+                    all.push(Self::new(definitions, function, blocks, phis));
                 }
                 Some(op) => {
                     let number = blocks.len().wrapping_sub(1);
@@ -92,11 +91,17 @@ impl<'m> Flow<'m> {
         all
     }
 
-    fn new(function: u32, mut blocks: Vec<Block<'m>>, phis: HashMap<u32, usize>) -> Self {
+    fn new(
+        definitions: &Definitions<'m>,
+        function: u32,
+        mut blocks: Vec<Block<'m>>,
+        phis: HashMap<u32, usize>,
+    ) -> Self {
         let labels: HashMap<u32, usize> =
             blocks.iter().enumerate().map(|(at, block)| (block.label, at)).collect();
         for at in 0..blocks.len() {
-            let targets = blocks.get(at).and_then(|block| block.terminator).map(targets).unwrap_or_default();
+            let terminator = blocks.get(at).and_then(|block| block.terminator);
+            let targets = terminator.map_or_else(Vec::new, |terminator| targets(definitions, &terminator));
             let successors: Vec<usize> =
                 targets.iter().filter_map(|label| labels.get(label).copied()).collect();
             for to in &successors {
@@ -145,7 +150,7 @@ impl<'m> Flow<'m> {
     /// The last block that all ways from the entry to two blocks lead through. It may be one of them.
     pub fn common_dominator(&self, a: usize, b: usize) -> Option<usize> {
         let are_reached = self.dominators.is_reached(a) && self.dominators.is_reached(b);
-        are_reached.then(|| self.dominators.common(a, b))
+        self.dominators.common(a, b).filter(|_| are_reached)
     }
 
     /// Blocks that may lead past a block, from the inside.
@@ -236,14 +241,17 @@ impl<'m> Flow<'m> {
     }
 }
 
-/// The labels that a terminator leads to.
-pub fn targets(terminator: Instruction<'_>) -> Vec<u32> {
-    let operands = terminator.operands();
-    match terminator.op() {
-        Some(Op::Branch) => operands.iter().take(1).copied().collect(),
-        Some(Op::BranchConditional) => operands.iter().skip(1).take(2).copied().collect(),
-        // Literals of the cases are no labels of blocks, but for an accident that adds an edge.
-        Some(Op::Switch) => operands.iter().skip(1).copied().collect(),
+/// The labels that a terminator leads to, each as often as it names it; the default of a switch first.
+pub fn targets(definitions: &Definitions<'_>, terminator: &Instruction<'_>) -> Vec<u32> {
+    match (terminator.op(), terminator.operands()) {
+        (Some(Op::Branch), &[to, ..]) => vec![to],
+        (Some(Op::BranchConditional), &[_, yes, no, ..]) => vec![yes, no],
+        (Some(Op::Switch), &[selector, default, ref cases @ ..]) => {
+            let case = definitions.literal_words(selector) + 1;
+            std::iter::once(default)
+                .chain(cases.chunks(case).filter_map(|case| case.last()).copied())
+                .collect()
+        }
         _ => Vec::new(),
     }
 }
@@ -275,143 +283,4 @@ fn loops(blocks: &[Block<'_>], dominators: &Tree) -> (Vec<Loop>, bool) {
         .collect();
     loops.sort_by_key(|l| l.blocks.len());
     (loops, irreducible)
-}
-
-/// A dominator tree (Cooper, Harvey and Kennedy, "A simple, fast dominance algorithm").
-#[derive(Debug)]
-pub struct Tree {
-    parents: Vec<usize>,
-    /// Place in reverse postorder; [`NONE`] for what is not reached.
-    positions: Vec<usize>,
-}
-
-impl Tree {
-    /// The tree of the blocks that `root` reaches, by the successors of each.
-    pub fn new(successors: &[Vec<usize>], root: usize) -> Self {
-        let order = reverse_postorder(successors, root);
-        let mut positions = vec![NONE; successors.len()];
-        let mut predecessors: Vec<Vec<usize>> = vec![Vec::new(); successors.len()];
-        for (position, node) in order.iter().enumerate() {
-            if let Some(place) = positions.get_mut(*node) {
-                *place = position;
-            }
-            for to in successors.get(*node).into_iter().flatten() {
-                if let Some(list) = predecessors.get_mut(*to) {
-                    list.push(*node);
-                }
-            }
-        }
-        let mut tree = Self { parents: vec![NONE; successors.len()], positions };
-        tree.set(root, root);
-        loop {
-            let mut changed = false;
-            for &node in order.iter().skip(1) {
-                let known = predecessors.get(node).into_iter().flatten().copied();
-                let mut known = known.filter(|p| tree.parent(*p) != NONE);
-                let Some(first) = known.next() else { continue };
-                let parent = known.fold(first, |a, b| tree.common(a, b));
-                if tree.parent(node) != parent {
-                    changed = true;
-                    tree.set(node, parent);
-                }
-            }
-            if !changed {
-                return tree;
-            }
-        }
-    }
-
-    fn parent(&self, node: usize) -> usize {
-        self.parents.get(node).copied().unwrap_or(NONE)
-    }
-
-    fn set(&mut self, node: usize, parent: usize) {
-        if let Some(place) = self.parents.get_mut(node) {
-            *place = parent;
-        }
-    }
-
-    /// The last node before a node that all ways lead through.
-    pub fn above(&self, node: usize) -> Option<usize> {
-        Some(self.parent(node)).filter(|parent| *parent != NONE && *parent != node)
-    }
-
-    /// Position of a node in reverse postorder.
-    pub fn position(&self, node: usize) -> usize {
-        self.positions.get(node).copied().unwrap_or(NONE)
-    }
-
-    /// Whether the root reaches the node.
-    pub fn is_reached(&self, node: usize) -> bool {
-        self.position(node) != NONE
-    }
-
-    fn common(&self, mut a: usize, mut b: usize) -> usize {
-        while a != b {
-            if self.position(a) > self.position(b) {
-                a = self.parent(a);
-            } else {
-                b = self.parent(b);
-            }
-            if a == NONE || b == NONE {
-                return NONE;
-            }
-        }
-        a
-    }
-
-    /// Whether `a` is `b` or above it. What is not reached has nobody above it.
-    pub fn is_ancestor(&self, a: usize, mut b: usize) -> bool {
-        if !self.is_reached(a) || !self.is_reached(b) {
-            return false;
-        }
-        while self.position(b) > self.position(a) {
-            b = self.parent(b);
-        }
-        a == b
-    }
-}
-
-fn reverse_postorder(successors: &[Vec<usize>], root: usize) -> Vec<usize> {
-    let mut seen = vec![false; successors.len()];
-    let mut order = Vec::new();
-    let mut open = vec![(root, 0)];
-    if let Some(place) = seen.get_mut(root) {
-        *place = true;
-    }
-    while let Some((node, next)) = open.last_mut() {
-        let to = successors.get(*node).and_then(|list| list.get(*next)).copied();
-        *next += 1;
-        match to {
-            Some(to) => {
-                if let Some(place) = seen.get_mut(to).filter(|seen| !**seen) {
-                    *place = true;
-                    open.push((to, 0));
-                }
-            }
-            None => {
-                order.push(*node);
-                open.pop();
-            }
-        }
-    }
-    order.reverse();
-    order
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Tree, reverse_postorder};
-
-    /// 0 → 1 ⇄ 2, 1 → 3, with 4 out of reach.
-    const GRAPH: [&[usize]; 5] = [&[1], &[2, 3], &[1], &[], &[3]];
-
-    #[test]
-    fn dominators_of_a_loop() {
-        let graph: Vec<Vec<usize>> = GRAPH.iter().map(|to| to.to_vec()).collect();
-        assert_eq!(reverse_postorder(&graph, 0).first(), Some(&0));
-        let tree = Tree::new(&graph, 0);
-        assert!(tree.is_ancestor(1, 2) && tree.is_ancestor(1, 3) && tree.is_ancestor(0, 3));
-        assert!(!tree.is_ancestor(2, 3) && !tree.is_ancestor(0, 4) && !tree.is_ancestor(4, 3));
-    }
 }

@@ -7,6 +7,7 @@ use crate::{Definitions, Module};
 
 pub mod calls;
 pub mod control_flow;
+pub(crate) mod dominators;
 pub mod halves;
 pub mod initializer;
 pub mod references;
@@ -42,6 +43,6 @@ impl<'m> Analyses<'m> {
 
     /// The control flow of all functions that have blocks.
     pub fn flows(&self) -> &[Flow<'m>] {
-        self.flows.get_or_init(|| Flow::of_functions(self.module))
+        self.flows.get_or_init(|| Flow::of_functions(self.definitions()))
     }
 }

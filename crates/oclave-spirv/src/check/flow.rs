@@ -1,10 +1,11 @@
 //! Control flow of functions: branches, phis, dominance, calls.
 
 use super::annotations::is_string;
-use super::dominators::{Dominators, Graph};
 use super::layout::{Function, Layout};
 use super::{Context, broken, types, values};
 use crate::Result;
+use crate::analysis::control_flow::targets;
+use crate::analysis::dominators::{Graph, Tree};
 use crate::transform::capabilities::declared;
 use crate::transform::hints::OPT_NONE;
 use crate::{Fit, Instruction, Op, Role, Type};
@@ -51,7 +52,7 @@ struct Body<'a, 'm> {
     function: &'a Function<'m>,
     /// Nodes are indices into the function's blocks.
     predecessors: Graph,
-    dominators: Dominators,
+    dominators: Tree,
 }
 
 /// The ids of an instruction: word, role, id.
@@ -61,9 +62,8 @@ impl<'a, 'm> Body<'a, 'm> {
     fn new(context: &'a Context<'a, 'm>, layout: &'a Layout<'m>, function: &'a Function<'m>) -> Result<Self> {
         let blocks = layout.blocks.get(function.blocks.clone()).unwrap_or_default();
         let mut graph = Graph::new();
-        let mut labels = Vec::new();
         for block in blocks {
-            targets(context, &block.terminator, &mut labels);
+            let labels = targets(context.definitions, &block.terminator);
             for &label in &labels {
                 match layout.block_of_label(function, label) {
                     Some(0) => return Err(broken(&block.terminator, "goes to the function's first block")),
@@ -79,7 +79,7 @@ impl<'a, 'm> Body<'a, 'm> {
             graph.push(labels.iter().filter_map(|&label| layout.block_of_label(function, label)));
         }
         let predecessors = graph.reversed();
-        let dominators = Dominators::new(&graph, &predecessors);
+        let dominators = Tree::of(&graph, &predecessors, 0);
         Ok(Self { context, layout, function, predecessors, dominators })
     }
 
@@ -187,15 +187,16 @@ impl<'a, 'm> Body<'a, 'm> {
             }
             parents.push(from);
             if let Some(defined) = self.local_block(value)
-                && self.dominators.is_reachable(from)
-                && !(self.dominators.is_reachable(defined) && self.dominators.dominates(defined, from))
+                && self.dominators.is_reached(from)
+                && !(self.dominators.is_reached(defined) && self.dominators.is_ancestor(defined, from))
             {
                 return Err(broken(phi, format!("%{value} is not defined on the way through %{parent}")));
             }
         }
         parents.sort_unstable();
         parents.dedup();
-        if parents != predecessors {
+        // A block that goes here twice stands there twice.
+        if !predecessors.chunk_by(|a, b| a == b).filter_map(|same| same.first()).eq(&parents) {
             return Err(broken(phi, "has no value for one of the ways to its block"));
         }
         Ok(())
@@ -203,7 +204,7 @@ impl<'a, 'm> Body<'a, 'm> {
 
     /// What an instruction uses is defined on every way to it.
     fn dominance(&self, instruction: &Instruction<'_>, ids: &Ids, block: usize) -> Result<()> {
-        if !self.dominators.is_reachable(block) {
+        if !self.dominators.is_reached(block) {
             return Ok(());
         }
         for &(_, role, id) in ids {
@@ -212,7 +213,7 @@ impl<'a, 'm> Body<'a, 'm> {
             let sound = if defined == block {
                 definition < Some(instruction.at)
             } else {
-                self.dominators.is_reachable(defined) && self.dominators.dominates(defined, block)
+                self.dominators.is_reached(defined) && self.dominators.is_ancestor(defined, block)
             };
             // Labels are everywhere.
             if !sound && self.layout.block_of_label(self.function, id).is_none() {
@@ -245,22 +246,6 @@ impl<'a, 'm> Body<'a, 'm> {
             _ => true,
         };
         if sound { Ok(()) } else { Err(broken(instruction, "does not return what its function does")) }
-    }
-}
-
-/// Puts the labels that a terminator goes to into `labels`.
-fn targets(context: &Context<'_, '_>, terminator: &Instruction<'_>, labels: &mut Vec<u32>) {
-    labels.clear();
-    let operands = terminator.operands();
-    match terminator.op() {
-        Some(Op::Branch) => labels.extend(operands.first()),
-        Some(Op::BranchConditional) => labels.extend(operands.get(1..3).unwrap_or_default()),
-        Some(Op::Switch) => {
-            let step = context.definitions.literal_words(operands.first().copied().unwrap_or(0)) + 1;
-            labels.extend(operands.get(1));
-            labels.extend(operands.get(2..).unwrap_or_default().chunks(step).filter_map(|case| case.last()));
-        }
-        _ => {}
     }
 }
 

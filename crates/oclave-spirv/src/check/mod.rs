@@ -19,7 +19,6 @@
 
 mod annotations;
 mod decorations;
-mod dominators;
 mod extended;
 mod flow;
 mod images;

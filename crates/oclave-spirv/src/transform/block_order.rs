@@ -14,15 +14,15 @@ use crate::{Definitions, Editor, Module, Op, is_terminator};
 /// # Errors
 /// As [`Editor::finish`].
 pub fn sort(module: &Module) -> Result<Option<Module>> {
-    if !may_be_unsorted(module) {
+    let definitions = Definitions::new(module);
+    if !may_be_unsorted(&definitions) {
         return Ok(None);
     }
     let flows: Vec<Flow<'_>> =
-        Flow::of_functions(module).into_iter().filter(|flow| !flow.is_sorted()).collect();
+        Flow::of_functions(&definitions).into_iter().filter(|flow| !flow.is_sorted()).collect();
     if flows.is_empty() {
         return Ok(None);
     }
-    let definitions = Definitions::new(module);
     let mut edit = Editor::new(&definitions);
     for flow in &flows {
         let Some(function) = definitions.instruction(flow.function) else { continue };
@@ -50,17 +50,17 @@ pub fn sort(module: &Module) -> Result<Option<Module>> {
 /// Whether some block stands before all that lead to it. If a block stands before its dominator,
 /// the first such block stands before all that lead to it. For these have the same dominator, and
 /// one that stood before it would be an earlier such block.
-fn may_be_unsorted(module: &Module) -> bool {
+fn may_be_unsorted(definitions: &Definitions<'_>) -> bool {
     let mut reached = HashSet::new();
     let mut entry = true;
-    module.instructions().any(|instruction| {
+    definitions.module().instructions().any(|instruction| {
         match instruction.op() {
             Some(Op::Function) => entry = true,
             Some(Op::Label) => {
                 let is_entry = std::mem::take(&mut entry);
                 return !is_entry && instruction.result_id().is_some_and(|label| !reached.contains(&label));
             }
-            Some(op) if is_terminator(op) => reached.extend(targets(instruction)),
+            Some(op) if is_terminator(op) => reached.extend(targets(definitions, &instruction)),
             _ => {}
         }
         false

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use oclave_spirv::analysis::control_flow::{Block, Flow, Tree};
+use oclave_spirv::analysis::control_flow::{Block, Flow, Tree, targets};
 use oclave_spirv::{Definitions, Op};
 
 /// The most rounds of a loop that Mesa unrolls.
@@ -126,13 +126,9 @@ fn expanded(definitions: &Definitions<'_>, flow: &Flow<'_>) -> Vec<Vec<usize>> {
 /// The labels that a block leads to, each as often as it is named; the default of a switch last.
 pub(crate) fn labels(definitions: &Definitions<'_>, block: &Block<'_>) -> Vec<u32> {
     let Some(end) = block.terminator else { return Vec::new() };
-    match (end.op(), end.operands()) {
-        (Some(Op::Branch), &[to]) => vec![to],
-        (Some(Op::BranchConditional), &[_, yes, no, ..]) => vec![yes, no],
-        (Some(Op::Switch), &[selector, default, ref cases @ ..]) => {
-            let case = definitions.literal_words(selector) + 1;
-            cases.chunks_exact(case).filter_map(|case| case.last()).copied().chain([default]).collect()
-        }
-        _ => Vec::new(),
+    let mut labels = targets(definitions, &end);
+    if end.is(Op::Switch) && !labels.is_empty() {
+        labels.rotate_left(1);
     }
+    labels
 }

@@ -25,8 +25,8 @@ const MOST_WORDS: usize = 1 << 22;
 /// As [`Editor::finish`](crate::Editor::finish).
 pub fn into_kernels_with_barriers(module: Module) -> Result<Module> {
     inline(module, BTreeSet::new(), |module| {
-        let flows = Flow::of_functions(module);
         let definitions = Definitions::new(module);
+        let flows = Flow::of_functions(&definitions);
         let uniformity = Uniformity::new(&definitions, &flows);
         let kernels = || uniformity.kernels().iter().filter(|kernel| uniformity.has_barriers(**kernel));
         let loops = with_callers(&flows, |flow| !flow.loops.is_empty());
@@ -49,8 +49,8 @@ pub fn into_kernels_with_barriers(module: Module) -> Result<Module> {
 /// As [`Editor::finish`](crate::Editor::finish).
 pub fn loops_called_once(module: Module) -> Result<Module> {
     inline(module, BTreeSet::new(), |module| {
-        let flows = Flow::of_functions(module);
         let definitions = Definitions::new(module);
+        let flows = Flow::of_functions(&definitions);
         let uniformity = Uniformity::new(&definitions, &flows);
         let calls = calls(&flows);
         let mut places: BTreeMap<u32, usize> = BTreeMap::new();
@@ -81,7 +81,8 @@ pub fn loops_called_once(module: Module) -> Result<Module> {
 /// As [`Editor::finish`](crate::Editor::finish).
 pub fn into_kernels(module: Module, most_words: usize, abreast: BTreeSet<u32>) -> Result<Module> {
     inline(module, abreast, |module| {
-        let flows = Flow::of_functions(module);
+        let definitions = Definitions::new(module);
+        let flows = Flow::of_functions(&definitions);
         let calls = calls(&flows);
         let kernels: BTreeSet<u32> =
             module.instructions().filter(|i| i.is(Op::EntryPoint)).filter_map(|i| i.operand(1)).collect();

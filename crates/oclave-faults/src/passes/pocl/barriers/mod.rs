@@ -202,8 +202,8 @@ pub(crate) fn legalize_barriers(module: Module, target: &Target) -> Result<Legal
         module = inline::loops_called_once(module)?;
     }
     let changed = {
-        let flows = Flow::of_functions(&module);
         let definitions = Definitions::new(&module);
+        let flows = Flow::of_functions(&definitions);
         let uniformity = Uniformity::new(&definitions, &flows);
         let changes = Changes::new(&definitions, &uniformity, &flows, &choosing, target);
         if changes.is_empty() { None } else { changes.apply(&definitions, target)? }
@@ -228,8 +228,8 @@ impl Choosing {
         if choosing.kernels.is_empty() && !may_have_versions(module) {
             return choosing;
         }
-        let flows = Flow::of_functions(module);
         let definitions = Definitions::new(module);
+        let flows = Flow::of_functions(&definitions);
         let uniformity = Uniformity::new(&definitions, &flows);
         if !choosing.kernels.is_empty() {
             let mut called = flows.iter().filter(|flow| !choosing.kernels.contains(&flow.function));
@@ -316,8 +316,8 @@ fn with_one_barrier(
 ) -> Result<Module> {
     let run = |module: &Module,
                change: &dyn Fn(&Definitions<'_>, &Plans<'_, '_>) -> Result<Option<Module>>| {
-        let flows = Flow::of_functions(module);
         let definitions = Definitions::new(module);
+        let flows = Flow::of_functions(&definitions);
         let uniformity = Uniformity::new(&definitions, &flows);
         let functions = choose(&uniformity, &flows);
         let plans = one_barrier::candidates(&definitions, &uniformity, &flows, &functions);
@@ -341,8 +341,8 @@ pub fn kernels_with_tangled_barriers(module: &Module) -> Vec<String> {
 
 /// As [`kernels_with_tangled_barriers`], without those that only choose.
 fn tangled_kernels(module: &Module, choosing: &BTreeSet<u32>) -> Vec<String> {
-    let flows = Flow::of_functions(module);
     let definitions = Definitions::new(module);
+    let flows = Flow::of_functions(&definitions);
     let tangled = &tangled_functions(&Uniformity::new(&definitions, &flows), &flows) - choosing;
     let entries = module.instructions().filter_map(|i| kernel_entry(&i));
     entries.filter(|entry| tangled.contains(&entry.function)).map(|entry| entry.name).collect()

@@ -3,7 +3,7 @@
 //! algorithms are not.
 
 /// A directed graph; node 0 is where every way begins.
-pub(super) struct Graph {
+pub(crate) struct Graph {
     /// Per node where its successors begin in `edges`; one more at the end.
     starts: Vec<usize>,
     edges: Vec<usize>,
@@ -11,42 +11,29 @@ pub(super) struct Graph {
 
 impl Graph {
     /// No nodes.
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { starts: vec![0], edges: Vec::new() }
     }
 
-    /// Adds the next node, with its successors, which may be nodes to come. Each counts once.
-    pub(super) fn push(&mut self, successors: impl IntoIterator<Item = usize>) {
-        let begin = self.edges.len();
+    /// Adds the next node, with its successors, which may be nodes to come.
+    pub(crate) fn push(&mut self, successors: impl IntoIterator<Item = usize>) {
         self.edges.extend(successors);
-        if let Some(new) = self.edges.get_mut(begin..) {
-            new.sort_unstable();
-        }
-        let mut end = begin;
-        for i in begin..self.edges.len() {
-            let edge = value(&self.edges, i);
-            if end == begin || value(&self.edges, end - 1) != edge {
-                set(&mut self.edges, end, edge);
-                end += 1;
-            }
-        }
-        self.edges.truncate(end);
-        self.starts.push(end);
+        self.starts.push(self.edges.len());
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.starts.len() - 1
     }
 
-    pub(super) fn successors(&self, node: usize) -> &[usize] {
+    pub(crate) fn successors(&self, node: usize) -> &[usize] {
         match (self.starts.get(node), self.starts.get(node + 1)) {
             (Some(&begin), Some(&end)) => self.edges.get(begin..end).unwrap_or_default(),
             _ => &[],
         }
     }
 
-    /// The same nodes, with the edges the other way round. Edges to nodes that are not there go.
-    pub(super) fn reversed(&self) -> Self {
+    /// The same nodes, with the edges the other way round, in the order of the nodes. Edges to nodes that are not there go.
+    pub(crate) fn reversed(&self) -> Self {
         let count = self.len();
         let mut starts = vec![0; count + 1];
         for &to in self.edges.iter().filter(|&&to| to < count) {
@@ -70,40 +57,105 @@ impl Graph {
     }
 }
 
-/// Which node lies on every way from node 0 to another.
-pub(super) struct Dominators {
-    /// Interval of a node in the tree; a node dominates those whose interval lies within its own.
-    interval: Vec<(u32, u32)>,
+/// Which node lies on all ways from the root of a graph to another.
+#[derive(Debug)]
+pub struct Tree {
+    /// Intervals of nodes: a node is above those whose interval lies within its own. Empty for what is not reached.
+    intervals: Vec<(u32, u32)>,
+    parents: Vec<usize>,
+    /// Place in reverse postorder; [`NONE`] for what is not reached.
+    positions: Vec<usize>,
 }
 
 const NONE: usize = usize::MAX;
 
-impl Dominators {
+impl Tree {
+    /// The tree of the nodes that `root` reaches, by the successors of each.
+    pub fn new(successors: &[Vec<usize>], root: usize) -> Self {
+        let mut graph = Graph::new();
+        successors.iter().for_each(|to| graph.push(to.iter().copied()));
+        Self::of(&graph, &graph.reversed(), root)
+    }
+
     /// The tree of a graph; `predecessors` is the graph reversed.
-    pub(super) fn new(graph: &Graph, predecessors: &Graph) -> Self {
-        let count = graph.len();
-        if count <= 1 {
-            return Self { interval: vec![(1, 2); count] };
-        }
-        let mut search = Search::new(graph);
+    pub(crate) fn of(graph: &Graph, predecessors: &Graph, root: usize) -> Self {
+        let mut search = Search::new(graph, root);
         search.immediate(predecessors);
-        Self { interval: search.intervals(count) }
+        let mut parents = vec![NONE; graph.len()];
+        for step in &search.steps {
+            set(&mut parents, step.node, search.step(step.dominator).node);
+        }
+        let mut positions = vec![NONE; graph.len()];
+        for (position, node) in reverse_postorder(graph, root).into_iter().enumerate() {
+            set(&mut positions, node, position);
+        }
+        Self { intervals: search.intervals(graph.len()), parents, positions }
     }
 
-    /// Whether the search from the root reaches a node.
+    /// Whether the root reaches the node.
     #[inline]
-    pub(super) fn is_reachable(&self, node: usize) -> bool {
-        self.interval.get(node).is_some_and(|&(begin, end)| begin < end)
+    pub fn is_reached(&self, node: usize) -> bool {
+        self.intervals.get(node).is_some_and(|&(begin, end)| begin < end)
     }
 
-    /// Whether every way to `b` goes through `a`. Both must be reachable.
+    /// Whether `a` is `b` or above it. What is not reached has nobody above it.
     #[inline]
-    pub(super) fn dominates(&self, a: usize, b: usize) -> bool {
-        match (self.interval.get(a), self.interval.get(b)) {
-            (Some(a), Some(b)) => a.0 <= b.0 && b.1 <= a.1,
+    pub fn is_ancestor(&self, a: usize, b: usize) -> bool {
+        match (self.intervals.get(a), self.intervals.get(b)) {
+            (Some(a), Some(b)) => a.0 < a.1 && a.0 <= b.0 && b.1 <= a.1 && b.0 < b.1,
             _ => false,
         }
     }
+
+    /// The last node before a node that all ways lead through.
+    pub fn above(&self, node: usize) -> Option<usize> {
+        Some(self.parent(node)).filter(|parent| *parent != NONE && *parent != node)
+    }
+
+    /// The same; the root is its own, and what is not reached has [`NONE`].
+    pub(super) fn parent(&self, node: usize) -> usize {
+        value(&self.parents, node)
+    }
+
+    /// The last node that all ways to two nodes lead through. It may be one of them. Both must be reached.
+    pub(super) fn common(&self, mut a: usize, b: usize) -> Option<usize> {
+        while !self.is_ancestor(a, b) {
+            a = self.above(a)?;
+        }
+        Some(a)
+    }
+
+    /// Position of a node in reverse postorder.
+    pub fn position(&self, node: usize) -> usize {
+        value(&self.positions, node)
+    }
+}
+
+fn reverse_postorder(graph: &Graph, root: usize) -> Vec<usize> {
+    let mut seen = vec![false; graph.len()];
+    let mut order = Vec::new();
+    let mut open = vec![(root, 0)];
+    if let Some(place) = seen.get_mut(root) {
+        *place = true;
+    }
+    while let Some((node, next)) = open.last_mut() {
+        let to = graph.successors(*node).get(*next).copied();
+        *next += 1;
+        match to {
+            Some(to) => {
+                if let Some(place) = seen.get_mut(to).filter(|seen| !**seen) {
+                    *place = true;
+                    open.push((to, 0));
+                }
+            }
+            None => {
+                order.push(*node);
+                open.pop();
+            }
+        }
+    }
+    order.reverse();
+    order
 }
 
 /// What is known of the `i`th node that the search met. Other nodes are given by such numbers, too.
@@ -143,10 +195,10 @@ struct Search {
 
 impl Search {
     /// Walks the graph depth first.
-    fn new(graph: &Graph) -> Self {
+    fn new(graph: &Graph, root: usize) -> Self {
         let mut steps = Vec::with_capacity(graph.len());
         let mut number = vec![NONE; graph.len()];
-        let mut stack = vec![(0, 0)];
+        let mut stack = vec![(root, 0)];
         while let Some((node, parent)) = stack.pop() {
             if number.get(node) != Some(&NONE) {
                 continue;
@@ -298,24 +350,18 @@ mod tests {
         !seen[b]
     }
 
-    fn tree(successors: &[Vec<usize>]) -> Dominators {
-        let mut graph = Graph::new();
-        successors.iter().for_each(|s| graph.push(s.iter().copied()));
-        Dominators::new(&graph, &graph.reversed())
-    }
-
     proptest::proptest! {
         #[test]
         fn agrees_with_the_definition(edges in proptest::collection::vec((0_usize..12, 0_usize..12), 0..40)) {
             let mut successors = vec![Vec::new(); 12];
             edges.iter().for_each(|&(a, b)| successors[a].push(b));
-            let tree = tree(&successors);
-            for b in (0..12).filter(|&b| tree.is_reachable(b)) {
-                for a in (0..12).filter(|&a| tree.is_reachable(a)) {
-                    assert_eq!(tree.dominates(a, b), a == b || slow(&successors, a, b), "{a} {b} {successors:?}");
+            let tree = Tree::new(&successors, 0);
+            for b in (0..12).filter(|&b| tree.is_reached(b)) {
+                for a in (0..12).filter(|&a| tree.is_reached(a)) {
+                    assert_eq!(tree.is_ancestor(a, b), a == b || slow(&successors, a, b), "{a} {b} {successors:?}");
                 }
             }
-            assert!(tree.is_reachable(0));
+            assert!(tree.is_reached(0));
         }
     }
 
@@ -324,8 +370,22 @@ mod tests {
         let count = if cfg!(miri) { 2_000 } else { 200_000 };
         let successors: Vec<Vec<usize>> =
             (0..count).map(|i| [i + 1, i + 2, i / 2].into_iter().filter(|&n| n < count).collect()).collect();
-        let tree = tree(&successors);
-        assert!(tree.dominates(0, count - 1));
-        assert!(!tree.dominates(count / 2, count - 1));
+        let tree = Tree::new(&successors, 0);
+        assert!(tree.is_ancestor(0, count - 1));
+        assert!(!tree.is_ancestor(count / 2, count - 1));
+    }
+
+    /// 0 → 1 ⇄ 2, 1 → 3, with 4 out of reach.
+    const GRAPH: [&[usize]; 5] = [&[1], &[2, 3], &[1], &[], &[3]];
+
+    #[test]
+    fn dominators_of_a_loop() {
+        let graph: Vec<Vec<usize>> = GRAPH.iter().map(|to| to.to_vec()).collect();
+        let tree = Tree::new(&graph, 0);
+        assert_eq!(tree.position(0), 0);
+        assert!(tree.is_ancestor(1, 2) && tree.is_ancestor(1, 3) && tree.is_ancestor(0, 3));
+        assert!(!tree.is_ancestor(2, 3) && !tree.is_ancestor(0, 4) && !tree.is_ancestor(4, 3));
+        assert_eq!([0, 1, 2, 3, 4].map(|node| tree.above(node)), [None, Some(0), Some(1), Some(1), None]);
+        assert_eq!((tree.common(2, 3), tree.common(3, 3)), (Some(1), Some(3)));
     }
 }
