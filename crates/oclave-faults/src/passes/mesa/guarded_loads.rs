@@ -63,7 +63,8 @@ pub(crate) fn spread(analyses: &Analyses<'_>, address_bits: u32) -> Result<Optio
         let Some(blocks) = code.get(&flow.function) else { continue };
         let weights = blocks.iter().map(|block| block.iter().filter(|i| values.counts(i)).count()).collect();
         let is_kernel = uniformity.kernels().contains(&flow.function);
-        let search = Search { flow, weights, is_kernel };
+        let headers = flow.loops.iter().map(|of| of.header).collect();
+        let search = Search { flow, headers, weights, is_kernel };
         for (at, block) in blocks.iter().enumerate() {
             let mut loads = block.iter().filter_map(|i| Some((*i, values.loaded_from(i)?))).peekable();
             if loads.peek().is_some() && search.is_exposed(at) {
@@ -181,6 +182,8 @@ const VLOADS: [u32; 4] = [171, 173, 174, 179];
 /// The search in a function.
 struct Search<'a, 'm> {
     flow: &'a Flow<'m>,
+    /// The blocks where loops begin.
+    headers: BTreeSet<usize>,
     weights: Vec<usize>,
     is_kernel: bool,
 }
@@ -237,8 +240,7 @@ impl Search<'_, '_> {
         let mut weight = 0;
         for (at, own) in self.weights.iter().enumerate() {
             if self.flow.dominates(first, at) && of.is_none_or(|of| of.blocks.contains(&at)) {
-                let is_header = self.flow.loops.iter().any(|inner| inner.header == at);
-                weight += if is_header { SURE_TO_BRANCH } else { *own };
+                weight += if self.headers.contains(&at) { SURE_TO_BRANCH } else { *own };
             }
         }
         weight >= SURE_TO_BRANCH

@@ -6,7 +6,9 @@
 //! them may meet the same element. A loop with a fence is not vectorised. So a fence goes between
 //! two accesses that could be joined so, and only there.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::rc::Rc;
 
 use crate::Fault;
 use crate::passes::{Pass, Result, pass};
@@ -188,6 +190,8 @@ pub(crate) struct Addresses<'d, 'm> {
     types: TypeTable<'m>,
     /// Parameters that nothing else leads to.
     restrict: BTreeSet<u32>,
+    /// Where pointers lead that were asked about.
+    ways: RefCell<HashMap<u32, Rc<Access>>>,
 }
 
 impl<'d, 'm> Addresses<'d, 'm> {
@@ -199,7 +203,7 @@ impl<'d, 'm> Addresses<'d, 'm> {
         };
         let before = definitions.module().instructions().take_while(|i| !i.is(Op::Function));
         let restrict = before.filter(is_restrict).filter_map(|i| i.operand(0)).collect();
-        Self { definitions, types: TypeTable::new(definitions), restrict }
+        Self { definitions, types: TypeTable::new(definitions), restrict, ways: RefCell::default() }
     }
 
     pub(crate) fn is_pointer(&self, value: u32) -> bool {
@@ -228,17 +232,22 @@ impl<'d, 'm> Addresses<'d, 'm> {
     }
 
     /// Where a pointer leads, with no size.
-    fn way(&self, pointer: u32) -> Access {
+    fn way(&self, pointer: u32) -> Rc<Access> {
+        if let Some(known) = self.ways.borrow().get(&pointer) {
+            return Rc::clone(known);
+        }
         let (class, terms) = (None, BTreeMap::new());
         let mut way =
             Access { is_store: false, root: pointer, class, is_loose: false, terms, offset: 0, size: 0 };
         self.follow(pointer, &mut way);
+        let way = Rc::new(way);
+        self.ways.borrow_mut().insert(pointer, Rc::clone(&way));
         way
     }
 
     fn access(&self, pointer: u32, ty: u32, is_store: bool) -> Option<Access> {
         let size = self.types.size_bytes(ty)?;
-        let mut access = Access { is_store, size, ..self.way(pointer) };
+        let mut access = Access { is_store, size, ..(*self.way(pointer)).clone() };
         access.terms.retain(|_, bytes| *bytes != 0);
         Some(access)
     }
