@@ -3,13 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::layout::InterpreterCost;
-use oclave_spirv::{Instruction, Op, is_atomic, is_terminator};
+use oclave_spirv::analysis::control_flow::Flow;
+use oclave_spirv::{Definitions, Instruction, Op, is_atomic};
 
 /// Deeper loops count as this deep.
 const DEEPEST: u32 = 3;
-/// Loops times blocks beyond which all blocks of loops count as one deep: generated code can be of
-/// any size.
-const MOST_STEPS: usize = 1 << 20;
 
 /// The cost of one function without what it calls.
 #[derive(Debug, Clone, Default)]
@@ -25,76 +23,38 @@ pub(super) struct FunctionCost {
     calls: Vec<(u32, u64)>,
 }
 
-#[derive(Default)]
-struct Block {
-    steps: u64,
-    calls: Vec<u32>,
-    has_barrier: bool,
-    /// Labels.
-    successors: Vec<u32>,
-}
-
-/// Collects the blocks of a function while it is walked.
-#[derive(Default)]
-pub(super) struct Counter {
-    blocks: Vec<Block>,
-    labels: HashMap<u32, usize>,
-}
-
-impl Counter {
-    /// The next instruction of the function.
-    pub(super) fn count(&mut self, instruction: &Instruction<'_>) {
-        let Some(op) = instruction.op() else { return };
-        if op == Op::Label {
-            self.labels.insert(instruction.result_id().unwrap_or(0), self.blocks.len());
-            self.blocks.push(Block::default());
-            return;
+impl FunctionCost {
+    pub(super) fn of(definitions: &Definitions<'_>, flow: &Flow<'_>) -> Self {
+        let has_loops = flow.irreducible || !flow.loops.is_empty();
+        let mut cost = Self { has_loops, is_irreducible: flow.irreducible, ..Self::default() };
+        let mut depths = vec![0_u32; flow.blocks.len()];
+        let mut left = BTreeSet::<usize>::new();
+        for of in &flow.loops {
+            for at in &of.blocks {
+                if let Some(depth) = depths.get_mut(*at) {
+                    *depth += 1;
+                }
+            }
+            if flow.exiting(of).len() > 1 {
+                left.extend(&of.blocks);
+            }
         }
-        let Some(block) = self.blocks.last_mut() else { return };
-        block.steps += weight(op, instruction);
-        block.has_barrier |= op == Op::ControlBarrier;
-        if op == Op::FunctionCall {
-            block.calls.extend(instruction.operand(0));
-        }
-        if is_terminator(op) {
-            let operands = instruction.operands();
-            block.successors = match op {
-                Op::Branch => operands.to_vec(),
-                Op::BranchConditional => operands.iter().skip(1).take(2).copied().collect(),
-                // Literals of the cases are no labels of blocks, but for an accident that costs
-                // nothing.
-                Op::Switch => operands.iter().skip(1).copied().collect(),
-                _ => Vec::new(),
-            };
-        }
-    }
-
-    /// The cost, once all instructions were seen.
-    pub(super) fn finish(self) -> FunctionCost {
-        let successors: Vec<Vec<usize>> = self
-            .blocks
-            .iter()
-            .map(|block| {
-                block.successors.iter().filter_map(|label| self.labels.get(label).copied()).collect()
-            })
-            .collect();
-        let Loops { depths, is_irreducible, several_exits } = loops(&successors);
-        let has_loops = depths.iter().any(|depth| *depth > 0);
-        let mut cost = FunctionCost { has_loops, is_irreducible, ..FunctionCost::default() };
-        for block in several_exits.iter().filter_map(|block| self.blocks.get(*block)) {
-            cost.leaves_barriers |= block.has_barrier;
-            cost.left_calls.extend(&block.calls);
-        }
-        for (block, depth) in self.blocks.into_iter().zip(depths) {
+        for (at, (block, depth)) in flow.blocks.iter().zip(depths).enumerate() {
+            if left.contains(&at) {
+                cost.leaves_barriers |= block.barrier;
+                cost.left_calls.extend(&block.calls);
+            }
             let times = InterpreterCost::LOOP_TRIPS.pow(depth.min(DEEPEST));
-            cost.steps = cost.steps.saturating_add(block.steps.saturating_mul(times));
-            cost.calls.extend(block.calls.into_iter().map(|callee| (callee, times)));
+            let steps: u64 = definitions.block(block.label).map(|i| weight(&i)).sum();
+            cost.steps = cost.steps.saturating_add(steps.saturating_mul(times));
+            cost.calls.extend(block.calls.iter().map(|callee| (*callee, times)));
         }
         cost
     }
 }
 
-fn weight(op: Op, instruction: &Instruction<'_>) -> u64 {
+fn weight(instruction: &Instruction<'_>) -> u64 {
+    let Some(op) = instruction.op() else { return 0 };
     match op {
         Op::Phi | Op::Variable | Op::Branch | Op::Line | Op::NoLine | Op::LoopMerge | Op::SelectionMerge => 0,
         Op::Bitcast | Op::LifetimeStart | Op::LifetimeStop | Op::CompositeExtract => 0,
@@ -110,116 +70,6 @@ fn weight(op: Op, instruction: &Instruction<'_>) -> u64 {
         op if is_atomic(op) => 10,
         _ => 1,
     }
-}
-
-/// The loops of a function, as far as they are looked at.
-#[derive(Debug, Default, PartialEq)]
-struct Loops {
-    /// How many each block is in.
-    depths: Vec<u32>,
-    /// Whether one has several entries.
-    is_irreducible: bool,
-    /// The blocks of those that are left in several places.
-    several_exits: BTreeSet<usize>,
-}
-
-/// Block 0 is where the function begins.
-fn loops(successors: &[Vec<usize>]) -> Loops {
-    let count = successors.len();
-    let mut predecessors = vec![Vec::new(); count];
-    for (from, tos) in successors.iter().enumerate() {
-        for to in tos {
-            if let Some(list) = predecessors.get_mut(*to) {
-                list.push(from);
-            }
-        }
-    }
-    let loops = back_edges(successors);
-    let mut depths = vec![0; count];
-    if loops.len().saturating_mul(count) > MOST_STEPS {
-        for (header, tails) in loops {
-            for block in tails.into_iter().chain([header]) {
-                if let Some(depth) = depths.get_mut(block) {
-                    *depth = 1;
-                }
-            }
-        }
-        return Loops { depths, ..Loops::default() };
-    }
-    let (mut is_irreducible, mut several_exits) = (false, BTreeSet::new());
-    for (header, tails) in loops {
-        // The natural loop: what reaches a tail without passing the header.
-        let mut inside = vec![false; count];
-        let mut open = tails;
-        open.push(header);
-        if let Some(of) = inside.get_mut(header) {
-            *of = true;
-        }
-        while let Some(block) = open.pop() {
-            let Some(seen) = inside.get_mut(block) else { continue };
-            if *seen && block != header {
-                continue;
-            }
-            *seen = true;
-            if block != header {
-                open.extend(predecessors.get(block).into_iter().flatten());
-            }
-        }
-        // What reaches a tail from the beginning does not pass the header.
-        is_irreducible |= header != 0 && inside.first() == Some(&true);
-        let blocks = || inside.iter().enumerate().filter(|(_, inside)| **inside).map(|(block, _)| block);
-        let is_exit = |block: &usize| {
-            let mut next = successors.get(*block).into_iter().flatten();
-            next.any(|to| inside.get(*to) == Some(&false))
-        };
-        if blocks().filter(is_exit).count() > 1 {
-            several_exits.extend(blocks());
-        }
-        for (depth, inside) in depths.iter_mut().zip(&inside) {
-            *depth += u32::from(*inside);
-        }
-    }
-    Loops { depths, is_irreducible, several_exits }
-}
-
-/// Header → the blocks that jump back to it.
-fn back_edges(successors: &[Vec<usize>]) -> BTreeMap<usize, Vec<usize>> {
-    #[derive(Clone, Copy, PartialEq)]
-    enum State {
-        New,
-        Open,
-        Done,
-    }
-    let mut loops: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-    let mut states = vec![State::New; successors.len()];
-    // Block and how many of its successors were looked at.
-    let mut stack = vec![(0, 0)];
-    if let Some(first) = states.first_mut() {
-        *first = State::Open;
-    }
-    while let Some((block, next)) = stack.last_mut() {
-        let block = *block;
-        match successors.get(block).and_then(|list| list.get(*next)) {
-            Some(&to) => {
-                *next += 1;
-                match states.get_mut(to) {
-                    Some(state @ State::New) => {
-                        *state = State::Open;
-                        stack.push((to, 0));
-                    }
-                    Some(State::Open) => loops.entry(to).or_default().push(block),
-                    _ => {}
-                }
-            }
-            None => {
-                if let Some(state) = states.get_mut(block) {
-                    *state = State::Done;
-                }
-                stack.pop();
-            }
-        }
-    }
-    loops
 }
 
 /// The cost of a function with all that it calls.
@@ -250,30 +100,4 @@ pub(super) fn total(costs: &BTreeMap<u32, FunctionCost>, function: u32) -> Inter
     }
     let (steps, has_loops) = known.get(&function).copied().unwrap_or_default();
     InterpreterCost { steps: u32::try_from(steps).unwrap_or(u32::MAX).max(1), has_loops }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::loops;
-
-    #[test]
-    fn nested_loops_count_twice() {
-        // 0 → 1 → 2 ⇄ 3, 2 → 4 → 1, 4 → 5
-        let successors = [vec![1], vec![2], vec![3, 4], vec![2], vec![1, 5], vec![]];
-        assert_eq!(loops(&successors).depths, [0, 1, 2, 2, 1, 0]);
-        assert_eq!(loops(&[vec![0]]).depths, [1]);
-        assert_eq!(loops(&[]).depths, [0; 0]);
-    }
-
-    #[test]
-    fn loops_tell_their_entries_and_exits() {
-        // 0 → 1 → 2 → 1, 1 → 3
-        let plain = loops(&[vec![1], vec![2, 3], vec![1], vec![]]);
-        assert!(!plain.is_irreducible && plain.several_exits.is_empty());
-        // The same, with 2 → 3.
-        let left = loops(&[vec![1], vec![2, 3], vec![1, 3], vec![]]);
-        assert_eq!(left.several_exits.into_iter().collect::<Vec<_>>(), [1, 2]);
-        // 0 → 1 ⇄ 2, 0 → 2
-        assert!(loops(&[vec![1, 2], vec![2, 3], vec![1], vec![]]).is_irreducible);
-    }
 }

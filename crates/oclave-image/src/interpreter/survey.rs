@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::arguments::{self, Parameter};
 use super::builtins::{Builtin, Component, Needs};
-use super::cost::{self, Counter, FunctionCost};
+use super::cost::{self, FunctionCost};
 use super::layout::{Block, InterpreterCost};
 use super::modes::{self, FloatModes};
+use oclave_spirv::analysis::control_flow::Flow;
 use oclave_spirv::analysis::references::References;
 use oclave_spirv::analysis::variable_facts::VariableFacts;
 use oclave_spirv::{
@@ -98,7 +99,10 @@ impl<'m> Survey<'m> {
             chains: BTreeSet::new(),
             tainted: BTreeSet::new(),
             functions: BTreeMap::new(),
-            costs: BTreeMap::new(),
+            costs: Flow::of_functions(definitions)
+                .iter()
+                .map(|flow| (flow.function, FunctionCost::of(definitions, flow)))
+                .collect(),
             address_taken: BTreeSet::new(),
             facts: VariableFacts::new(definitions),
             definitions,
@@ -131,21 +135,20 @@ impl<'m> Survey<'m> {
 
     fn walk(&mut self) {
         let module = self.definitions.module();
-        let mut function: Option<(u32, FunctionFacts, Counter)> = None;
+        let mut function: Option<(u32, FunctionFacts)> = None;
         for instruction in module.instructions() {
             if instruction.is(Op::ConstantFunctionPointerINTEL) {
                 self.address_taken.extend(instruction.operand(0));
             }
             if instruction.is(Op::Function) {
                 let id = instruction.result_id().unwrap_or(0);
-                function = Some((id, FunctionFacts::default(), Counter::default()));
+                function = Some((id, FunctionFacts::default()));
                 continue;
             }
-            let Some((_, facts, counter)) = &mut function else {
+            let Some((_, facts)) = &mut function else {
                 self.module_scope(&instruction);
                 continue;
             };
-            counter.count(&instruction);
             facts.blocks += usize::from(instruction.is(Op::Label));
             if let Some(what) = refusal(&instruction, self.definitions, &mut facts.barrier) {
                 facts.refusal.get_or_insert(what);
@@ -158,9 +161,8 @@ impl<'m> Survey<'m> {
             }
             self.uses(&instruction, facts);
             if instruction.is(Op::FunctionEnd)
-                && let Some((id, facts, counter)) = function.take()
+                && let Some((id, facts)) = function.take()
             {
-                self.costs.insert(id, counter.finish());
                 self.functions.insert(id, facts);
             }
         }
