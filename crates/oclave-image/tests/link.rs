@@ -13,8 +13,8 @@ use oclave_spirv::check;
 use oclave_spirv::transform::capabilities;
 use oclave_spirv::transform::dce::{self, Root};
 use oclave_spirv::transform::strip::strip;
-use oclave_spirv::{Decoration, Definitions, Editor, LinkageType, Module, Op, Version};
-use support::{assemble, with_string};
+use oclave_spirv::{Capability, Decoration, Definitions, Editor, LinkageType, Module, Op, Version};
+use support::{assemble, of_kernel, with_string};
 
 fn fixture(name: &str) -> Module {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name);
@@ -344,6 +344,51 @@ fn a_function_that_is_split_off_and_linked_again_changes_nothing() {
         }
     }
     assert!(splits > 10, "{splits} functions were split off");
+}
+
+/// `void f(global Node *node)`, where `struct Node { int value; global Node *next; }`. It is exported, or a kernel calls it. All ids begin
+/// behind `before`, and the value has so many bits.
+fn module_of_nodes(is_export: bool, before: u32, bits: u32) -> Module {
+    let id = |id: u32| before + id;
+    let o = |op, operands: &[u32]| (op, operands.to_vec());
+    let function = [o(Op::Function, &[id(1), id(10), 0, id(5)]), o(Op::FunctionParameter, &[id(4), id(11)])];
+    let export = [o(Op::Label, &[id(12)]), o(Op::Return, &[]), o(Op::FunctionEnd, &[])];
+    let import = [
+        o(Op::FunctionEnd, &[]),
+        o(Op::Function, &[id(1), id(20), 0, id(5)]),
+        o(Op::FunctionParameter, &[id(4), id(21)]),
+        o(Op::Label, &[id(22)]),
+        o(Op::FunctionCall, &[id(1), id(23), id(10), id(21)]),
+        o(Op::Return, &[]),
+        o(Op::FunctionEnd, &[]),
+    ];
+    let entry = [(Op::EntryPoint, with_string(&[6, id(20)], "k", &[]))];
+    let kind = if is_export { LinkageType::Export } else { LinkageType::Import };
+    let head = [
+        (Op::Name, with_string(&[id(3)], "struct.Node", &[])),
+        (Op::Decorate, with_string(&[id(10), Decoration::LinkageAttributes as u32], "f", &[kind as u32])),
+        o(Op::TypeVoid, &[id(1)]),
+        o(Op::TypeInt, &[id(2), bits, 0]),
+        o(Op::TypeForwardPointer, &[id(4), 5]),
+        o(Op::TypeStruct, &[id(3), id(2), id(4)]),
+        o(Op::TypePointer, &[id(4), 5, id(3)]),
+        o(Op::TypeFunction, &[id(5), id(1), id(4)]),
+    ];
+    let code = entry.into_iter().filter(|_| !is_export).chain(head).chain(function);
+    let code: Vec<_> = if is_export { code.chain(export).collect() } else { code.chain(import).collect() };
+    assemble(Version::V1_0, &of_kernel(&[Capability::Linkage, Capability::Int64], code))
+}
+
+#[test]
+fn structs_that_lead_to_themselves_are_shared() {
+    let [export, import] = [module_of_nodes(true, 0, 32), module_of_nodes(false, 30, 32)];
+    [&export, &import].into_iter().for_each(|module| sound("a part", module));
+    let linked = link(&[&export, &import]).unwrap();
+    sound("the linked nodes", &linked);
+    let all = [Op::TypeStruct, Op::TypePointer, Op::TypeForwardPointer];
+    assert_eq!(all.map(|op| count(&linked, |i| i.is(op))), [1; 3]);
+    let other = module_of_nodes(false, 30, 64);
+    assert!(message(link(&[&export, &other])).contains('f'), "structs with other members are others");
 }
 
 /// Which words of debug information are ids is not known.

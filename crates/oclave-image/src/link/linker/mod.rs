@@ -248,7 +248,11 @@ impl Writer<'_> {
                     if is_decoration(op)
                         || matches!(
                             op,
-                            Op::Name | Op::MemberName | Op::ExecutionMode | Op::ExecutionModeId
+                            Op::Name
+                                | Op::MemberName
+                                | Op::ExecutionMode
+                                | Op::ExecutionModeId
+                                | Op::TypeForwardPointer
                         ) =>
                 {
                     first_dropped() || instruction.operand(0).is_some_and(|id| part.facts.is_group(id))

@@ -6,7 +6,7 @@ use super::Part;
 use super::facts::is_built_in;
 use crate::{ImageError, Result};
 use oclave_spirv::transform::dce::is_continuation;
-use oclave_spirv::{Declarations, Instruction, Op, is_constant, is_type};
+use oclave_spirv::{Declarations, Instruction, Op, Role, is_constant, is_type};
 
 /// What the parts so far have, and by which id.
 #[derive(Debug, Default)]
@@ -23,8 +23,8 @@ impl Shared {
         let mut instructions = part.module().instructions().take_while(|i| !i.is(Op::Function)).peekable();
         while let Some(instruction) = instructions.next() {
             let continued = instructions.peek().and_then(|next| next.op()).is_some_and(is_continuation);
-            if instruction.is(Op::TypeForwardPointer) {
-                part.words(&instruction, new)?;
+            if let Some(pointer) = instruction.operand(0).filter(|_| instruction.is(Op::TypeForwardPointer)) {
+                self.forward(part, pointer, new);
             }
             let Some(id) = instruction.result_id() else { continue };
             // What was named before it is defined has its id already.
@@ -48,6 +48,22 @@ impl Shared {
             }
         }
         Ok(())
+    }
+
+    /// Gives a pointer its id that a struct needs which it leads to. The pointer of another part stands for it if all types that they lead to
+    /// are the same.
+    fn forward(&mut self, part: &mut Part<'_>, pointer: u32, new: &mut Declarations<'_>) {
+        if part.map.value(pointer) != 0 {
+            return;
+        }
+        let shape = shape(part, pointer);
+        if let Some(there) = shape.as_ref().and_then(|shape| self.ids.get(shape)) {
+            part.map.insert(pointer, *there);
+            part.dropped.insert(pointer);
+            return;
+        }
+        let fresh = part.mapped(pointer, new);
+        self.ids.extend(shape.map(|shape| (shape, fresh)));
     }
 
     /// What two definitions must have in common to be one; `None` where nothing else can be the
@@ -88,6 +104,41 @@ impl Shared {
             part.name
         )))
     }
+}
+
+/// A type and all that it is made of, without their ids; `None` where that is not known. Equal types of two parts have equal shapes, also if
+/// they lead to themselves.
+fn shape(part: &Part<'_>, ty: u32) -> Option<Vec<u32>> {
+    // No key of a single definition begins so.
+    let mut shape = vec![u32::MAX];
+    let mut places = HashMap::from([(ty, 0)]);
+    let mut ids = vec![ty];
+    let mut next = 0;
+    while let Some(&id) = ids.get(next) {
+        next += 1;
+        let instruction = part.definitions.instruction(id)?;
+        let behind = part.module().instruction_at(instruction.at + instruction.words.len());
+        if behind.and_then(|behind| behind.op()).is_some_and(is_continuation) {
+            return None;
+        }
+        let mut words = instruction.words.to_vec();
+        instruction.visit_ids(part.definitions, |index, role| {
+            let Some(word) = words.get_mut(index) else { return };
+            *word = match role {
+                Role::Result => 0,
+                _ => *places.entry(*word).or_insert_with(|| {
+                    ids.push(*word);
+                    ids.len() as u32 - 1
+                }),
+            };
+        });
+        shape.append(&mut words);
+        for decoration in part.facts.decorations(id)?.into_iter().chain([part.facts.name(id)]) {
+            shape.push(decoration.len() as u32);
+            shape.extend_from_slice(decoration);
+        }
+    }
+    Some(shape)
 }
 
 fn is_sharable(part: &Part<'_>, instruction: &Instruction<'_>, id: u32) -> bool {
