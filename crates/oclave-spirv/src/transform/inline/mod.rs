@@ -16,7 +16,7 @@ use crate::{Definitions, Instruction, Module, Op, Result};
 
 /// Calls that become part of a kernel may call in turn. Deeper ones stay calls.
 const MOST_ROUNDS: usize = 32;
-/// Words from which on a module does not grow.
+/// Words that a module does not grow beyond.
 const MOST_WORDS: usize = 1 << 22;
 
 /// The module with what its kernels with barriers call inlined, where that has barriers or loops.
@@ -117,11 +117,11 @@ pub(super) fn inline(
         let next = {
             let definitions = Definitions::new(&module);
             let bodies = bodies(&module);
-            let calls = |caller: &u32| {
-                let body = bodies.get(caller).map(Vec::as_slice).unwrap_or_default();
-                body.iter().any(|i| is_call_to(i, &wanted.callees))
-            };
-            if module.words().len() > MOST_WORDS || !wanted.callers.iter().any(calls) {
+            let calls = wanted.callers.iter().filter_map(|caller| bodies.get(caller)).flatten();
+            let calls = calls.filter(|i| is_call_to(i, &wanted.callees));
+            let growth: usize =
+                calls.filter_map(|call| bodies.get(&call.operand(0)?)).map(|body| words(body)).sum();
+            if growth == 0 || module.words().len().saturating_add(growth) > MOST_WORDS {
                 None
             } else {
                 Inliner::new(&definitions, &bodies, &mut abreast).write(&wanted)?
