@@ -250,3 +250,56 @@ fn a_kernel_of_one_address_space_needs_no_clone() {
     // `set` is not called.
     assert_eq!(functions(&legal(&module)), 1);
 }
+
+/// A kernel calls the first of these functions, and each calls the next one `calls` times. Each has so many generic parameters. One of them
+/// is a pointer to global memory in one call, and to local memory in the other.
+fn levels(functions: u32, parameters: u32, calls: u32) -> Module {
+    const FIRST: u32 = 1000;
+    let first = |function: u32| FIRST + function * 100;
+    let mut lines = of_kernel(
+        &[Capability::GenericPointer],
+        [
+            (Op::EntryPoint, with_string(&[6, first(0)], "k", &[])),
+            o(Op::TypeVoid, &[1]),
+            o(Op::TypeInt, &[3, 32, 0]),
+            o(Op::TypePointer, &[7, 5, 3]),
+            o(Op::TypePointer, &[8, 4, 3]),
+            o(Op::TypePointer, &[9, 8, 3]),
+            o(Op::TypeFunction, &[10, 1, 7, 8]),
+            (Op::TypeFunction, [vec![11, 1, 7, 8], vec![9; parameters as usize]].concat()),
+        ],
+    );
+    for function in 0..=functions {
+        let id = first(function);
+        let generic = |parameter: u32| if function == 0 { id + 4 } else { id + 10 + parameter };
+        lines.push(o(Op::Function, &[1, id, 0, if function == 0 { 10 } else { 11 }]));
+        lines.extend([(7, 1), (8, 2)].map(|(ty, at)| o(Op::FunctionParameter, &[ty, id + at])));
+        if function > 0 {
+            lines.extend((0..parameters).map(|parameter| o(Op::FunctionParameter, &[9, generic(parameter)])));
+        }
+        lines.push(o(Op::Label, &[id + 3]));
+        lines
+            .extend([(4, 1), (5, 2)].map(|(cast, from)| o(Op::PtrCastToGeneric, &[9, id + cast, id + from])));
+        for call in 0..if function == functions { 0 } else { calls } {
+            let passed = |at: u32| if at == function % parameters { id + 4 + call } else { generic(at) };
+            let arguments = (0..parameters).map(passed);
+            let head = [1, id + 6 + call, first(function + 1), id + 1, id + 2];
+            lines.push((Op::FunctionCall, head.into_iter().chain(arguments).collect()));
+        }
+        lines.extend([o(Op::Return, &[]), o(Op::FunctionEnd, &[])]);
+    }
+    let mut words = assemble(Version::V1_2, &lines).into_words();
+    words[3] = first(functions + 1);
+    Module::from_words(words).unwrap()
+}
+
+#[test]
+fn too_many_copies_of_functions_and_too_deep_calls_are_refused() {
+    let refusal = |module: &Module| match legalize(&image(module), &poor()) {
+        Err(ImageError::DeviceLacks { what }) => what,
+        other => panic!("not refused: {other:?}"),
+    };
+    legalize(&image(&levels(6, 12, 2)), &poor()).unwrap();
+    assert!(refusal(&levels(14, 14, 2)).contains("4096 copies"));
+    assert!(refusal(&levels(400, 1, 1)).contains("256 calls"));
+}

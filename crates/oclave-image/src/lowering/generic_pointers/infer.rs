@@ -6,6 +6,11 @@ use super::uses::{TAGGED, View};
 use crate::{ImageError, Result};
 use oclave_spirv::{Definitions, Instruction, Op, StorageClass, Type, TypeTable, is_access_chain};
 
+/// The most copies of functions. A function with many generic pointers can need one for each list of address spaces.
+const MOST_CLONES: usize = 4096;
+/// How deep calls may nest.
+const DEEPEST_CALLS: usize = 256;
+
 /// A function with the address spaces of its generic parameters, in order.
 pub(super) type Key = (u32, Vec<u32>);
 
@@ -169,6 +174,15 @@ impl<'m> Inference<'_, 'm> {
         }
         if !self.open.insert(key.clone()) {
             return Err(self.refuse(key.0, 0, "is the result of a function that calls itself"));
+        }
+        if self.open.len() > DEEPEST_CALLS {
+            let why = format!("is passed on by more than {DEEPEST_CALLS} calls; name its address space");
+            return Err(self.refuse(key.0, 0, &why));
+        }
+        if self.clones.len() >= MOST_CLONES {
+            let why =
+                format!("would need more than {MOST_CLONES} copies of functions; name its address space");
+            return Err(self.refuse(key.0, 0, &why));
         }
         let body = self.functions.get(&key.0).cloned().unwrap_or_default();
         let mut known: HashMap<u32, Space> = HashMap::new();
