@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{ImageError, Result, Side};
 use oclave_spirv::analysis::references::kernel_entry;
-use oclave_spirv::{Decoration, Definitions, Editor, FunctionControl, Instruction, Module, Op, Role};
+use oclave_spirv::{Definitions, Editor, FunctionControl, Instruction, Module, Op, Role};
 
 /// The guards of `if_device.hpp`.
 const GUARDS: [(&str, Side); 2] = [("__oclave_on_device", Side::Device), ("__oclave_on_host", Side::Host)];
@@ -53,13 +53,11 @@ pub(crate) fn keep_side(module: &Module, side: Side) -> Result<Module> {
 
 /// The guards that a module imports: function → the side that it asks for.
 fn guards(module: &Module) -> BTreeMap<u32, Side> {
-    let linkage = Decoration::LinkageAttributes as u32;
-    let decorations = module.instructions().take_while(|i| !i.is(Op::Function));
-    decorations
-        .filter(|i| i.is(Op::Decorate) && i.operand(1) == Some(linkage))
-        .filter_map(|i| {
-            let (_, side) = GUARDS.iter().find(|(name, _)| i.string_is(2, name))?;
-            Some((i.operand(0)?, *side))
+    let linkages = module.instructions().take_while(|i| !i.is(Op::Function)).filter_map(|i| i.linkage());
+    linkages
+        .filter_map(|(id, name, _)| {
+            let (_, side) = GUARDS.iter().find(|(guard, _)| *guard == name)?;
+            Some((id, *side))
         })
         .collect()
 }

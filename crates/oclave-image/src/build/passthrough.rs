@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::Result;
-use oclave_spirv::{Decoration, Definitions, Editor, Instruction, Module, Op};
+use oclave_spirv::{Definitions, Editor, Instruction, Module, Op};
 
 /// The function of `device_global.hpp` between a variable and its value.
 const PASSTHROUGH: &str = "__oclave_device_global";
@@ -16,16 +16,9 @@ const PASSTHROUGH: &str = "__oclave_device_global";
 /// # Errors
 /// As [`Editor::finish`].
 pub(crate) fn remove_calls(module: &Module) -> Result<Option<Module>> {
-    let functions: BTreeSet<u32> = module
-        .instructions()
-        .take_while(|i| !i.is(Op::Function))
-        .filter(|i| {
-            i.is(Op::Decorate)
-                && i.operand(1) == Some(Decoration::LinkageAttributes as u32)
-                && i.string_is(2, PASSTHROUGH)
-        })
-        .filter_map(|i| i.operand(0))
-        .collect();
+    let linkages = module.instructions().take_while(|i| !i.is(Op::Function)).filter_map(|i| i.linkage());
+    let functions: BTreeSet<u32> =
+        linkages.filter(|(_, name, _)| name == PASSTHROUGH).map(|(id, _, _)| id).collect();
     if functions.is_empty() {
         return Ok(None);
     }

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use crate::build::device_globals::is_pointer_variable;
 use crate::{DeviceGlobalInfo, ImageError, Result};
 use oclave_spirv::{
-    ALIGNED, Capability, Code, Decoration, Definitions, Editor, ExecutionModel, LinkageType, Module, Op,
-    Section, StorageClass, TypeTable, Version, string_words,
+    ALIGNED, Capability, Code, Definitions, Editor, ExecutionModel, LinkageType, Module, Op, Section,
+    StorageClass, TypeTable, Version, string_words,
 };
 
 /// Name of the kernel that [`add_global_access_kernel`] adds.
@@ -87,13 +87,9 @@ pub fn add_global_access_kernel(module: &Module, globals: &[DeviceGlobalInfo]) -
 
 /// Linkage name → module-scope variable.
 pub(crate) fn exported_variables(module: &Module) -> BTreeMap<String, u32> {
-    let exports = module.instructions().take_while(|i| !i.is(Op::Function)).filter_map(|instruction| {
-        let &[id, decoration, ..] = instruction.operands() else { return None };
-        let linkage = *instruction.after_string(2)?.first()?;
-        let is_export = instruction.is(Op::Decorate)
-            && decoration == Decoration::LinkageAttributes as u32
-            && linkage == LinkageType::Export as u32;
-        is_export.then(|| Some((instruction.string(2)?.into_owned(), id))).flatten()
-    });
-    exports.collect()
+    let linkages = module.instructions().take_while(|i| !i.is(Op::Function)).filter_map(|i| i.linkage());
+    linkages
+        .filter(|(_, _, kind)| *kind == LinkageType::Export)
+        .map(|(id, name, _)| (name.into_owned(), id))
+        .collect()
 }

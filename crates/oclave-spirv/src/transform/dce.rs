@@ -5,9 +5,7 @@ use std::collections::HashMap;
 
 use crate::Result;
 use crate::transform::capabilities;
-use crate::{
-    Decoration, Definitions, Editor, IdMap, Instruction, LinkageType, Module, Op, Role, is_decoration,
-};
+use crate::{Definitions, Editor, IdMap, Instruction, LinkageType, Module, Op, Role, is_decoration};
 
 /// Something that may be needed from outside of the module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +41,7 @@ pub fn eliminate(module: &Module, mut keep: impl FnMut(Root<'_>) -> bool) -> Res
                 }
             }
             Some(Op::Decorate) => {
-                if let Some((id, name)) = export(&instruction)
+                if let Some((id, name, LinkageType::Export)) = instruction.linkage()
                     && keep(Root::Export(&name))
                 {
                     live.mark(id);
@@ -228,14 +226,4 @@ fn stands_alone(instruction: &Instruction<'_>) -> bool {
 
 fn before_functions(module: &Module) -> impl Iterator<Item = Instruction<'_>> {
     module.instructions().take_while(|i| !i.is(Op::Function))
-}
-
-/// Target and linkage name of an `OpDecorate … LinkageAttributes … Export`.
-fn export<'m>(instruction: &Instruction<'m>) -> Option<(u32, std::borrow::Cow<'m, str>)> {
-    let &[id, decoration, ..] = instruction.operands() else { return None };
-    if decoration != Decoration::LinkageAttributes as u32 {
-        return None;
-    }
-    let linkage = instruction.after_string(2)?.first()?;
-    (*linkage == LinkageType::Export as u32).then_some((id, instruction.string(2)?))
 }

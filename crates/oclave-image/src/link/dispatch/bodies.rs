@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::virtual_functions::VirtualFunction;
 use crate::{DeviceImage, Result, VirtualFunctions};
-use oclave_spirv::{Decoration, Definitions, Instruction, Module, Op};
+use oclave_spirv::{Definitions, Instruction, Module, Op};
 
 /// A function that two images provide with different bodies.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,11 +63,8 @@ struct Facts<'m> {
 
 impl<'m> Facts<'m> {
     fn new(module: &'m Module) -> Self {
-        let annotations = module.instructions().take_while(|i| !i.is(Op::Function));
-        let names = annotations
-            .filter(|i| i.is(Op::Decorate) && i.operand(1) == Some(Decoration::LinkageAttributes as u32))
-            .filter_map(|i| Some((i.operand(0)?, i.string(2)?.into_owned())))
-            .collect();
+        let linkages = module.instructions().take_while(|i| !i.is(Op::Function)).filter_map(|i| i.linkage());
+        let names = linkages.map(|(id, name, _)| (id, name.into_owned())).collect();
         Self { definitions: Definitions::new(module), names }
     }
 

@@ -20,7 +20,7 @@ use crate::{Aspects, DeviceImage, ImageError, OFFSET_DISPATCHER, Requirements, R
 use generate::Form;
 use oclave_spirv::Module;
 use oclave_spirv::transform::dce::{self, Root};
-use oclave_spirv::{Decoration, LinkageType, Op};
+use oclave_spirv::{LinkageType, Op};
 
 /// A kernels image and the set images that serve its virtual calls.
 #[derive(Debug, Clone, Copy)]
@@ -179,11 +179,6 @@ pub fn needs_dispatchers(image: &DeviceImage) -> Result<bool> {
         return Ok(!all.dispatchers.is_empty());
     }
     let module = Module::from_words(image.spirv.clone())?;
-    let mut annotations = module.instructions().take_while(|i| !i.is(Op::Function));
-    Ok(annotations.any(|i| {
-        i.is(Op::Decorate)
-            && i.operand(1) == Some(Decoration::LinkageAttributes as u32)
-            && i.string_is(2, OFFSET_DISPATCHER)
-            && i.after_string(2).and_then(|kind| kind.first()) == Some(&(LinkageType::Import as u32))
-    }))
+    let mut linkages = module.instructions().take_while(|i| !i.is(Op::Function)).filter_map(|i| i.linkage());
+    Ok(linkages.any(|(_, name, kind)| name == OFFSET_DISPATCHER && kind == LinkageType::Import))
 }
