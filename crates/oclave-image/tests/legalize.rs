@@ -13,7 +13,7 @@ use oclave_spirv::transform::dce;
 use oclave_spirv::transform::specialize::specialize;
 use oclave_spirv::transform::strip;
 use oclave_spirv::transform::version;
-use oclave_spirv::{Capability, Definitions, Instruction, Module, Op, Version};
+use oclave_spirv::{Capability, Decoration, Definitions, Instruction, Module, Op, Version};
 use support::lowered::{image, missing, rich};
 use support::{assemble, golden, module, of_kernel, with_string};
 
@@ -222,6 +222,40 @@ fn debug_information_goes_and_lines_stay() {
         let lines = |module: &Module| module.instructions().filter(|i| i.is(Op::Line)).count();
         assert!(lines(&after) > 0 && lines(&after) == lines(&before), "{name}");
     }
+}
+
+#[test]
+fn groups_of_decorations_become_decorations() {
+    let o = |op, operands: &[u32]| (op, operands.to_vec());
+    let (alignment, volatile) = (Decoration::Alignment as u32, Decoration::Volatile as u32);
+    let before = assemble(
+        Version::V1_0,
+        &of_kernel(
+            &[Capability::Linkage],
+            [
+                o(Op::Decorate, &[3, alignment, 16]),
+                o(Op::DecorationGroup, &[3]),
+                o(Op::Decorate, &[4, volatile]),
+                o(Op::DecorationGroup, &[4]),
+                o(Op::GroupDecorate, &[3, 10, 11]),
+                o(Op::GroupMemberDecorate, &[4, 6, 1]),
+                o(Op::TypeInt, &[5, 32, 0]),
+                o(Op::TypeStruct, &[6, 5, 5]),
+                o(Op::TypePointer, &[7, 5, 6]),
+                o(Op::ConstantNull, &[6, 8]),
+                o(Op::Variable, &[7, 10, 5, 8]),
+                o(Op::Variable, &[7, 11, 5, 8]),
+            ],
+        ),
+    );
+    let after = strip::strip(&before, |_| true).unwrap();
+    support::assert_valid("the module without groups", &after);
+    let all: Vec<_> = after
+        .instructions()
+        .filter(|i| matches!(i.op(), Some(Op::Decorate | Op::MemberDecorate | Op::DecorationGroup)))
+        .map(|i| i.operands().to_vec())
+        .collect();
+    assert_eq!(all, [vec![10, alignment, 16], vec![11, alignment, 16], vec![6, 1, volatile]]);
 }
 
 #[test]

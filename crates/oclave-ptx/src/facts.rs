@@ -69,7 +69,6 @@ pub(crate) struct Facts {
 impl Facts {
     pub(crate) fn read(module: &Module) -> Result<Self, PtxError> {
         let mut facts = Self::default();
-        let mut groups: HashMap<u32, Vec<u32>> = HashMap::new();
         for instruction in module.instructions().take_while(|i| !i.is(Op::Function)) {
             match (instruction.op(), instruction.operands()) {
                 (Some(Op::MemoryModel), &[addressing, ..]) => {
@@ -93,16 +92,7 @@ impl Facts {
                 (Some(Op::Decorate), &[id, decoration, ref literals @ ..]) => {
                     facts.decorate(id, decoration, literals, &instruction);
                 }
-                (Some(Op::GroupDecorate), &[group, ref targets @ ..]) => {
-                    groups.entry(group).or_default().extend(targets);
-                }
                 _ => {}
-            }
-        }
-        for (group, targets) in groups {
-            let Some(&of_group) = facts.decorations.get(&group) else { continue };
-            for target in targets {
-                facts.decorations.entry(target).or_insert(of_group);
             }
         }
         Ok(facts)

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::{Declarations, Definitions, Op, Section};
 
-/// What `OpDecorate` and groups of decorations say of each id: operands, without the id.
+/// What `OpDecorate` says of each id: operands, without the id.
 pub(super) struct Decorations(HashMap<u32, Vec<Vec<u32>>>);
 
 impl Decorations {
@@ -12,17 +12,11 @@ impl Decorations {
     pub(super) fn of(definitions: &Definitions<'_>, is_wanted: impl Fn(&[u32]) -> bool) -> Self {
         let mut all: HashMap<u32, Vec<Vec<u32>>> = HashMap::new();
         for instruction in definitions.module().instructions().take_while(|i| !i.is(Op::Function)) {
-            match (instruction.op(), instruction.operands()) {
-                (Some(Op::Decorate), &[id, ref decoration @ ..]) if is_wanted(decoration) => {
-                    all.entry(id).or_default().push(decoration.to_vec());
-                }
-                (Some(Op::GroupDecorate), &[group, ref targets @ ..]) => {
-                    let of_group = all.get(&group).cloned().unwrap_or_default();
-                    for target in targets {
-                        all.entry(*target).or_default().extend(of_group.iter().cloned());
-                    }
-                }
-                _ => {}
+            if let (Some(Op::Decorate), &[id, ref decoration @ ..]) =
+                (instruction.op(), instruction.operands())
+                && is_wanted(decoration)
+            {
+                all.entry(id).or_default().push(decoration.to_vec());
             }
         }
         Self(all)

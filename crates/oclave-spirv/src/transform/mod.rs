@@ -5,6 +5,7 @@ pub mod block_order;
 pub mod capabilities;
 mod counted_loops;
 pub mod dce;
+mod decoration_groups;
 mod decorations;
 pub mod dimensions;
 pub mod function_controls;

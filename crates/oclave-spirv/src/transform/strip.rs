@@ -5,11 +5,11 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use crate::Result;
-use crate::transform::block_layout;
 use crate::transform::hints::{
     EXPECT_ASSUME, FAST_MATH_INTEL, FPGA_LOOP_CONTROLS, HINTS, Hint, LOOP_CONTROL_CORE, LOOP_CONTROLS,
     MEMORY_ALIASING, OPT_NONE, trim_loop_control,
 };
+use crate::transform::{block_layout, decoration_groups};
 use crate::{Decoration, Definitions, Editor, Instruction, Module, Op, Role, StorageClass, is_decoration};
 
 /// The decoration by which `annotate` attributes arrive.
@@ -37,7 +37,8 @@ pub fn is_kernel_language(language: u32) -> bool {
 /// Function, too. `llvm-spirv` leaves the strings of annotations in such variables, and drivers crash on
 /// them. It also drops `OpSource` of languages that drivers do not know, attributes of pointers on
 /// images and the like, and repeated decorations, which drivers refuse. Variables and merge
-/// instructions end up where SPIR-V wants them in blocks, sections in order, types and constants behind those that they use.
+/// instructions end up where SPIR-V wants them in blocks, sections in order, types and constants behind those that they use. Groups of
+/// decorations become decorations.
 ///
 /// A capability that is not taken goes with its extension, decorations, execution modes, mask bits
 /// and instructions. A capability that means more than a hint is never touched.
@@ -45,6 +46,8 @@ pub fn is_kernel_language(language: u32) -> bool {
 /// # Errors
 /// As [`Editor::finish`].
 pub fn strip(module: &Module, takes: impl Fn(u32) -> bool) -> Result<Module> {
+    let ungrouped = decoration_groups::resolve(module)?;
+    let module = ungrouped.as_ref().unwrap_or(module);
     let definitions = Definitions::new(module);
     let untaken: Vec<&Hint> = HINTS.iter().filter(|hint| !takes(hint.capability)).collect();
     let plan = Plan {
