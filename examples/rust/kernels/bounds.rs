@@ -211,6 +211,7 @@ pub fn waiting(item: Item<1>, a: u64, b: u64, x: &[u32], out: Global<u32>) {
 
 #[cold]
 #[inline(never)]
+#[expect(clippy::panic, reason = "tests want the panic of a function that never returns")]
 fn end_at(seen: &[AtomicU32], i: usize) -> ! {
     seen[0].fetch_add(1, Ordering::Relaxed);
     panic!("index {i} is odd");

@@ -101,7 +101,7 @@ pub fn slots(item: Item<1>, x: &[u32], mut out: Out<u32>) {
     let own: [u32; 4] = std::array::from_fn(|k| x[i + k]);
     let mut slots: [Option<&u32>; 16] = [None; 16];
     slots[x[i] as usize % 16] = Some(&own[i % 4]);
-    if x[i + 1] % 2 == 0 {
+    if x[i + 1].is_multiple_of(2) {
         slots[i % 16] = Some(&own[1]);
     }
     let copied = slots;
