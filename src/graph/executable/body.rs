@@ -4,12 +4,11 @@ use std::any::Any;
 use std::sync::Arc;
 
 use super::handle::ExecutableGraph;
-use crate::command::{Command, CommandKind, ControlBody, GraphCommand};
+use crate::command::{CommandKind, ControlBody, GraphCommand};
 use crate::graph::model::control::{GraphBody, sealed};
-use crate::graph::model::snapshot::Frozen;
 use crate::memory::buffer::Requirement;
 use crate::memory::{Region, Reserved};
-use crate::{Context, Device, Graph, Result};
+use crate::{Context, Device, Result};
 
 #[allow(private_interfaces, reason = "of a sealed trait")]
 impl sealed::Sealed for &ExecutableGraph {
@@ -41,23 +40,6 @@ impl ControlBody for ExecutableGraph {
         let command: Arc<dyn GraphCommand> = Arc::clone(self.inner()) as Arc<dyn GraphCommand>;
         command.check(context, device)
     }
-}
-
-/// A body as a graph, as it is now. An executable is the only node of one, and nothing is one without nodes.
-pub(in crate::graph) fn frozen(
-    body: &Arc<dyn ControlBody>,
-    context: &Context,
-    device: &Device,
-) -> Result<Frozen> {
-    let any = Arc::clone(body) as Arc<dyn Any + Send + Sync>;
-    if let Some(body) = any.downcast_ref::<GraphBody>() {
-        return body.graph.freeze();
-    }
-    let graph = Graph::builder(context, device).allow_device_globals().build()?;
-    if let Some(body) = any.downcast_ref::<ExecutableGraph>() {
-        graph.add(Command::graph(body))?;
-    }
-    graph.inner().freeze()
 }
 
 /// The nodes of a body, to be drawn: commands, and the nodes that they wait for.

@@ -8,13 +8,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::awaited::Awaited;
-use super::body::frozen;
 use super::layout::Layout;
 use super::memory;
 use super::names::Names;
 use super::prepared::{OfBodies, Prepared};
 use crate::MakeError as _;
-use crate::command::{CommandKind, ControlBody, GraphCommand, of_body};
+use crate::command::{Command, CommandKind, ControlBody, GraphCommand, of_body};
 use crate::dag::NodeId;
 use crate::driver::sync::{Mutex, MutexGuard};
 use crate::graph::exec::options::{Options, ReplayStrategy};
@@ -26,7 +25,7 @@ use crate::graph::plan::commands::Commands;
 use crate::graph::plan::flatten::SubGraph;
 use crate::graph::plan::memory::Memory;
 use crate::graph::plan::partition::Partition;
-use crate::{Context, Device, Error, Event, Result};
+use crate::{Context, Device, Error, Event, Graph, Result};
 
 /// A graph that is ready to run, again and again (`sycl_ext_oneapi_graph`, section 7.5.1); from
 /// [`Graph::finalize`](crate::Graph::finalize).
@@ -355,6 +354,23 @@ fn executable(body: &Arc<dyn ControlBody>, layout: &Layout, around: Memory) -> R
         true => Err(at(waits_outside())),
         false => Ok(executable),
     }
+}
+
+/// A body as a graph, as it is now. An executable is the only node of one, and nothing is one without nodes.
+pub(in crate::graph) fn frozen(
+    body: &Arc<dyn ControlBody>,
+    context: &Context,
+    device: &Device,
+) -> Result<Frozen> {
+    let any = Arc::clone(body) as Arc<dyn Any + Send + Sync>;
+    if let Some(body) = any.downcast_ref::<GraphBody>() {
+        return body.graph.freeze();
+    }
+    let graph = Graph::builder(context, device).allow_device_globals().build()?;
+    if let Some(body) = any.downcast_ref::<ExecutableGraph>() {
+        graph.add(Command::graph(body))?;
+    }
+    graph.inner().freeze()
 }
 
 fn waits_outside() -> Error {
