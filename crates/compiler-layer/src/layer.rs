@@ -172,20 +172,32 @@ unsafe extern "C" fn release_program(program: cl_program) -> cl_int {
     below!(clReleaseProgram(program), CL_INVALID_PROGRAM)
 }
 
+/// The function of a caller that is told when a program is built.
+type Notify = Option<unsafe extern "C" fn(cl_program, *mut c_void)>;
+
+/// Tells the caller, if it wants to know.
+///
+/// # Safety
+/// `notify` takes a program and `data`.
+unsafe fn tell(notify: Notify, program: cl_program, data: *mut c_void) {
+    if let Some(notify) = notify {
+        // SAFETY: by the contract.
+        unsafe { notify(program, data) };
+    }
+}
+
 unsafe extern "C" fn build_program(
     program: cl_program,
     count: cl_uint,
     devices: *const cl_device_id,
     options: *const c_char,
-    notify: Option<unsafe extern "C" fn(cl_program, *mut c_void)>,
+    notify: Notify,
     data: *mut c_void,
 ) -> cl_int {
     // SAFETY: null, or a string that ends with a zero.
     if unsafe { replace(program, options) } {
-        if let Some(notify) = notify {
-            // SAFETY: the caller's function takes the program and the caller's data.
-            unsafe { notify(program, data) };
-        }
+        // SAFETY: the caller passed both for this.
+        unsafe { tell(notify, program, data) };
         return CL_SUCCESS;
     }
     below!(clBuildProgram(program, count, devices, options, notify, data), CL_INVALID_PROGRAM)
@@ -200,15 +212,13 @@ unsafe extern "C" fn compile_program(
     headers: cl_uint,
     header_programs: *const cl_program,
     header_names: *mut *const c_char,
-    notify: Option<unsafe extern "C" fn(cl_program, *mut c_void)>,
+    notify: Notify,
     data: *mut c_void,
 ) -> cl_int {
     // SAFETY: null, or a string that ends with a zero.
     if headers == 0 && unsafe { replace(program, options) } {
-        if let Some(notify) = notify {
-            // SAFETY: the caller's function takes the program and the caller's data.
-            unsafe { notify(program, data) };
-        }
+        // SAFETY: the caller passed both for this.
+        unsafe { tell(notify, program, data) };
         return CL_SUCCESS;
     }
     below!(
@@ -234,7 +244,7 @@ unsafe extern "C" fn link_program(
     options: *const c_char,
     inputs: cl_uint,
     input_programs: *const cl_program,
-    notify: Option<unsafe extern "C" fn(cl_program, *mut c_void)>,
+    notify: Notify,
     data: *mut c_void,
     error: *mut cl_int,
 ) -> cl_program {
@@ -247,10 +257,8 @@ unsafe extern "C" fn link_program(
                 // SAFETY: the caller has room for an error there.
                 unsafe { error.write(CL_SUCCESS) };
             }
-            if let Some(notify) = notify {
-                // SAFETY: the caller's function takes the program and the caller's data.
-                unsafe { notify(linked, data) };
-            }
+            // SAFETY: the caller passed both for this.
+            unsafe { tell(notify, linked, data) };
             return linked;
         }
     }

@@ -86,34 +86,37 @@ fn parameters_are_uniform_where_kernels_pass_on_their_own() {
     assert_eq!(uniform(&by_others, 40, 41), (BTreeSet::from([20, 30]), false));
 }
 
+/// A kernel %20 of one parameter, %21. Its first block, %22, tells by %25 whether the id is 0, and goes on with `code`.
+fn counting(code: Code) -> Module {
+    let begin = [
+        o(Op::Function, &[2, 20, 0, 10]),
+        o(Op::FunctionParameter, &[3, 21]),
+        o(Op::Label, &[22]),
+        o(Op::Load, &[6, 23, 5]),
+        o(Op::CompositeExtract, &[3, 24, 23, 0]),
+        o(Op::IEqual, &[4, 25, 24, 8]),
+    ];
+    let end = [o(Op::Return, &[]), o(Op::FunctionEnd, &[])];
+    module(&[20], begin.into_iter().chain(code).chain(end).collect())
+}
+
 /// `if (condition) counter = 1; else counter = start; do counter++; while (counter < n);` without a block before the loop.
 #[test]
 fn counters_with_several_starts_are_not_uniform() {
     for (start, is_uniform) in [(8, false), (9, true)] {
-        let counts = module(
-            &[20],
-            vec![
-                o(Op::Function, &[2, 20, 0, 10]),
-                o(Op::FunctionParameter, &[3, 21]),
-                o(Op::Label, &[22]),
-                o(Op::Load, &[6, 23, 5]),
-                o(Op::CompositeExtract, &[3, 24, 23, 0]),
-                o(Op::IEqual, &[4, 25, 24, 8]),
-                o(Op::BranchConditional, &[25, 26, 27]),
-                o(Op::Label, &[26]),
-                o(Op::Branch, &[28]),
-                o(Op::Label, &[27]),
-                o(Op::Branch, &[28]),
-                o(Op::Label, &[28]),
-                o(Op::Phi, &[3, 29, 9, 26, start, 27, 30, 28]),
-                o(Op::IAdd, &[3, 30, 29, 9]),
-                o(Op::ULessThan, &[4, 31, 30, 21]),
-                o(Op::BranchConditional, &[31, 28, 32]),
-                o(Op::Label, &[32]),
-                o(Op::Return, &[]),
-                o(Op::FunctionEnd, &[]),
-            ],
-        );
+        let counts = counting(vec![
+            o(Op::BranchConditional, &[25, 26, 27]),
+            o(Op::Label, &[26]),
+            o(Op::Branch, &[28]),
+            o(Op::Label, &[27]),
+            o(Op::Branch, &[28]),
+            o(Op::Label, &[28]),
+            o(Op::Phi, &[3, 29, 9, 26, start, 27, 30, 28]),
+            o(Op::IAdd, &[3, 30, 29, 9]),
+            o(Op::ULessThan, &[4, 31, 30, 21]),
+            o(Op::BranchConditional, &[31, 28, 32]),
+            o(Op::Label, &[32]),
+        ]);
         assert_eq!(uniform(&counts, 20, 31).1, is_uniform, "the second start is %{start}");
     }
 }
@@ -122,32 +125,21 @@ fn counters_with_several_starts_are_not_uniform() {
 #[test]
 fn counters_with_several_steps_are_not_uniform() {
     for (next, is_uniform) in [(21, false), (30, true)] {
-        let counts = module(
-            &[20],
-            vec![
-                o(Op::Function, &[2, 20, 0, 10]),
-                o(Op::FunctionParameter, &[3, 21]),
-                o(Op::Label, &[22]),
-                o(Op::Load, &[6, 23, 5]),
-                o(Op::CompositeExtract, &[3, 24, 23, 0]),
-                o(Op::IEqual, &[4, 25, 24, 8]),
-                o(Op::Branch, &[26]),
-                o(Op::Label, &[26]),
-                o(Op::Phi, &[3, 27, 8, 22, 30, 28, next, 29]),
-                o(Op::IAdd, &[3, 30, 27, 9]),
-                o(Op::ULessThan, &[4, 31, 27, 21]),
-                o(Op::BranchConditional, &[31, 32, 33]),
-                o(Op::Label, &[32]),
-                o(Op::BranchConditional, &[25, 28, 29]),
-                o(Op::Label, &[28]),
-                o(Op::Branch, &[26]),
-                o(Op::Label, &[29]),
-                o(Op::Branch, &[26]),
-                o(Op::Label, &[33]),
-                o(Op::Return, &[]),
-                o(Op::FunctionEnd, &[]),
-            ],
-        );
+        let counts = counting(vec![
+            o(Op::Branch, &[26]),
+            o(Op::Label, &[26]),
+            o(Op::Phi, &[3, 27, 8, 22, 30, 28, next, 29]),
+            o(Op::IAdd, &[3, 30, 27, 9]),
+            o(Op::ULessThan, &[4, 31, 27, 21]),
+            o(Op::BranchConditional, &[31, 32, 33]),
+            o(Op::Label, &[32]),
+            o(Op::BranchConditional, &[25, 28, 29]),
+            o(Op::Label, &[28]),
+            o(Op::Branch, &[26]),
+            o(Op::Label, &[29]),
+            o(Op::Branch, &[26]),
+            o(Op::Label, &[33]),
+        ]);
         assert_eq!(uniform(&counts, 20, 31).1, is_uniform, "the second value is %{next}");
     }
 }

@@ -7,8 +7,8 @@ use crate::kernels::buffers::number;
 use oclave::graph::{Detail, DynamicCommandGroup, DynamicParameter, QueueState};
 use oclave::{Command, Context, Graph, Queue};
 
-/// A queue that joins a recording by an event stops with it: also by one from outside, and by one of
-/// a queue that records no more.
+/// A queue that joined a recording because of an event stops with it. The event may be from outside, or of a queue
+/// that records no more.
 #[device_test]
 fn queues_that_joined_stop_with_the_recording(context: Context) {
     let [q1, q2, q3] = [(); 3].map(|()| Queue::new(&context).unwrap());

@@ -19,7 +19,7 @@ fn guards_on_the_host_wait_for_loops_that_run(context: Context) {
         let body = Graph::from_queue(&queue);
         body.add(down()).unwrap();
         body.add(up()).unwrap();
-        // With what is deferred in each iteration: a host task, and a loop.
+        // Each iteration defers a host task and a loop.
         let parted = Graph::from_queue(&queue);
         let inner = Graph::from_queue(&queue);
         inner.add(up()).unwrap();

@@ -77,7 +77,7 @@ fn copies_wait_for_other_queues(queue: Queue) {
     }
 }
 
-/// A step of a copy fails: the ones before it have ended when the error is returned.
+/// If a step of a copy fails, all steps before it have ended when the error is returned.
 #[device_test(queue)]
 fn steps_before_one_that_fails_have_ended(queue: Queue) {
     let context = queue.context();

@@ -157,8 +157,8 @@ impl Shape<'_> {
         Some(Deferral { header, entries, latch, check: at, is_yes, condition, index, pass, passed, exit })
     }
 
-    /// The values that an index is converted from. `None` if it is calculated: then compilers may know that it is at least some
-    /// number, and leave out other checks because of that.
+    /// The values that an index is converted from. `None` if it is calculated. Compilers may know the least value of such an
+    /// index, and leave out other checks because of that.
     fn sources(&self, defined: &BTreeMap<u32, &Inst>, index: u32, header: usize) -> Option<BTreeSet<u32>> {
         let kept = &self.blocks.get(header)?.phis;
         let (mut next, mut seen) = (Some(index), BTreeSet::new());
@@ -168,8 +168,8 @@ impl Shape<'_> {
                 _ if self.opaque.contains(&id) => None,
                 Op::UConvert | Op::SConvert => inst.operands.first().copied(),
                 Op::Phi if kept.iter().any(|phi| phi.result == inst.result) => {
-                    let values = inst.operands.chunks_exact(2).filter_map(|pair| pair.first().copied());
-                    Some(values.into_iter().find(|value| defined.contains_key(value))?)
+                    let mut values = inst.operands.chunks_exact(2).filter_map(|pair| pair.first().copied());
+                    Some(values.find(|value| defined.contains_key(value))?)
                 }
                 _ => return None,
             };

@@ -107,9 +107,13 @@ pub fn strip(module: &Module, takes: impl Fn(u32) -> bool) -> Result<Module> {
 /// As [`Editor::finish`].
 pub fn debug_information(module: &Module) -> Result<Option<Module>> {
     let descriptions = Descriptions::of(module);
+    let mut gone = module.instructions().filter(|i| descriptions.has(i)).peekable();
+    if gone.peek().is_none() {
+        return Ok(None);
+    }
     let definitions = Definitions::new(module);
     let mut edit = Editor::new(&definitions);
-    module.instructions().filter(|i| descriptions.has(i)).for_each(|i| edit.remove(&i));
+    gone.for_each(|i| edit.remove(&i));
     edit.finish()
 }
 

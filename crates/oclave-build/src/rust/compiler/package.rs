@@ -86,8 +86,8 @@ pub(super) fn compile(
     Ok(CompiledSource { texts, warnings: run.stderr, dependencies, variables })
 }
 
-/// The files that tell cargo how to build the package: the manifest and the lock file of its workspace,
-/// and the configuration of the folders that cargo is run in.
+/// The files that tell cargo how to build the package. These are its manifest, the manifest and the lock file
+/// of its workspace, and cargo's configuration in the current folder and those above.
 fn settings(config: &Config, cargo: &Path, source: &Source) -> Result<Vec<PathBuf>> {
     let args = ["locate-project", "--workspace", "--message-format=plain", "--manifest-path"];
     let args: Vec<OsString> =
