@@ -68,7 +68,7 @@ run_tests() {
     local seconds=$1 device=$2
     shift 2
     RUSTC_BOOTSTRAP=1 timeout -k 10 "$seconds" "$OCLAVE_REPO/ci/on" "$device" "$@" \
-        -Z unstable-options --format json --show-output </dev/null
+        -Z unstable-options --format json --show-output --report-time </dev/null
 }
 
 results_of() { jq -Rrn --arg suite "$1" -f "$OCLAVE_REPO/ci/libtest.jq" "$2"; }
@@ -104,6 +104,12 @@ run_tests_alone() {
         esac
     done < <(tests_of "$binary" "$pattern" | grep -vxFf "$log.ended")
     rm -f "$log.one" "$log.ended"
+}
+
+# slowest_tests N: the tests of all suites that took longest, a line each: seconds, log of the suite, test.
+slowest_tests() {
+    (cd "$RESULTS" && grep -aoE '"name": "[^"]*", "event": "ok", "exec_time": [0-9.]+' ./*.log) |
+        sed -E 's|^\./([^:]*)\.log:"name": "([^"]*)".* ([0-9]+)\.[0-9]*$|\3 s  \1 \2|' | sort -rn | head -n "$1"
 }
 
 # totals_of FILE…: "N passed, N failed, N skipped" over result lines, with or without a device in front.

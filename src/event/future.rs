@@ -69,13 +69,6 @@ impl IntoFuture for &Event {
     }
 }
 
-impl EventFuture {
-    /// The event.
-    pub fn event(&self) -> &Event {
-        &self.event
-    }
-}
-
 impl Future for EventFuture {
     type Output = Result<()>;
 

@@ -182,16 +182,6 @@ impl<T: 'static> Local<T> {
         Self { len, ty: PhantomData }
     }
 
-    /// How many elements.
-    pub const fn len(&self) -> usize {
-        self.len
-    }
-
-    /// Whether there is room for nothing.
-    pub const fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
     pub(crate) fn argument(&self) -> Argument {
         // A size beyond usize saturates, which no device has.
         let size_bytes = self.len.saturating_mul(size_of::<T>());

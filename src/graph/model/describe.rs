@@ -82,7 +82,7 @@ impl NodeType {
     }
 
     /// The name that SYCL gives it, if it has such nodes.
-    pub const fn name(self) -> &'static str {
+    const fn name(self) -> &'static str {
         match self {
             Self::Empty => "empty",
             Self::Subgraph => "subgraph",

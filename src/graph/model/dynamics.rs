@@ -1,6 +1,6 @@
 //! The parameters and command groups of a graph.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -8,11 +8,11 @@ use crate::command::CommandKind;
 use crate::dag::NodeId;
 use crate::memory::buffer::Requirement;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct GroupId(u32);
 
 /// The owner of a command that follows a parameter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Owner {
     Node(NodeId),
     /// A command of a group, by its place.
@@ -20,7 +20,7 @@ pub(crate) enum Owner {
 }
 
 /// An argument that follows a parameter.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::graph) struct Site {
     pub(in crate::graph) owner: Owner,
     pub(in crate::graph) argument: usize,
@@ -29,8 +29,8 @@ pub(in crate::graph) struct Site {
 /// The command groups of a graph, and what follows its parameters.
 #[derive(Debug, Default)]
 pub(crate) struct Dynamics {
-    /// By parameter.
-    sites: HashMap<u64, Vec<Site>>,
+    /// By parameter. Many nodes may follow one, and each may get another command.
+    sites: HashMap<u64, BTreeSet<Site>>,
     groups: Vec<Group>,
     changes: Arc<Changes>,
     /// Changed objects by the number of their last change, and the reverse.
@@ -97,7 +97,7 @@ impl Dynamics {
     pub(crate) fn register(&mut self, command: Option<&CommandKind>, owner: Owner) {
         for binding in command.map(CommandKind::bindings).unwrap_or_default() {
             let sites = self.sites.entry(binding.parameter.id()).or_default();
-            sites.push(Site { owner, argument: binding.argument });
+            sites.insert(Site { owner, argument: binding.argument });
         }
     }
 
@@ -105,7 +105,7 @@ impl Dynamics {
     pub(super) fn forget(&mut self, command: &CommandKind, owner: Owner) {
         for binding in command.bindings() {
             if let Some(sites) = self.sites.get_mut(&binding.parameter.id()) {
-                sites.retain(|site| site.owner != owner);
+                sites.remove(&Site { owner, argument: binding.argument });
             }
         }
     }
@@ -135,15 +135,15 @@ impl Dynamics {
     /// The nodes with an argument that follows a parameter; those of a group also where another of
     /// its commands is active.
     pub(in crate::graph) fn followers(&self, parameter: u64) -> impl Iterator<Item = NodeId> {
-        let nodes = self.sites(parameter).iter().flat_map(|site| match &site.owner {
+        let nodes = self.sites(parameter).flat_map(|site| match &site.owner {
             Owner::Node(node) => std::slice::from_ref(node),
             Owner::Alternative(group, _) => self.nodes(*group),
         });
         nodes.copied()
     }
 
-    pub(in crate::graph) fn sites(&self, parameter: u64) -> &[Site] {
-        self.sites.get(&parameter).map(Vec::as_slice).unwrap_or_default()
+    pub(in crate::graph) fn sites(&self, parameter: u64) -> impl Iterator<Item = &Site> {
+        self.sites.get(&parameter).into_iter().flatten()
     }
 
     /// A new group, the first command of which is active.

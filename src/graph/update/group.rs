@@ -94,12 +94,6 @@ impl DynamicCommandGroup {
         Ok(Self { graph: Arc::clone(graph), id, len, name })
     }
 
-    /// How many commands there are.
-    #[allow(clippy::len_without_is_empty, reason = "a group has a command")]
-    pub fn len(&self) -> usize {
-        self.len
-    }
-
     /// The place of the active command.
     pub fn active_index(&self) -> usize {
         self.graph.state().dynamics.group(self.id).map_or(0, |group| group.active)
