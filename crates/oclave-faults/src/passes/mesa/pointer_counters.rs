@@ -4,7 +4,7 @@
 //! in llvmpipe. So such a pointer becomes the pointer that the loop begins with and a number that counts, and each iteration adds
 //! both.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use crate::Fault;
 use crate::passes::{Pass, Result, pass};
@@ -81,8 +81,8 @@ fn moved(analyses: &Analyses<'_>) -> Vec<Moved> {
             of_function.extend(moved.filter(|moved| is_wide(moved.step)));
         }
         if !of_function.is_empty() {
-            let places = places(definitions, flow);
-            found.extend(of_function.into_iter().filter(|moved| places.is_used_elsewhere(moved)));
+            let shared = used_elsewhere(analyses, flow);
+            found.extend(of_function.into_iter().filter(|moved| shared.contains(&moved.next)));
         }
     }
     found
@@ -111,36 +111,19 @@ fn pointer(definitions: &Definitions<'_>, flow: &Flow<'_>, of: &Loop, phi: u32) 
     }
 }
 
-/// Where values of a function are calculated and used, by the labels of blocks.
-struct Places {
-    defined: HashMap<u32, u32>,
-    used: HashMap<u32, HashSet<u32>>,
-}
-
-fn places(definitions: &Definitions<'_>, flow: &Flow<'_>) -> Places {
-    let mut places = Places { defined: HashMap::new(), used: HashMap::new() };
-    for block in &flow.blocks {
-        for instruction in definitions.block(block.label) {
-            places.defined.extend(instruction.result_id().map(|id| (id, block.label)));
-            let is_phi = instruction.is(Op::Phi);
-            instruction.visit_ids(definitions, |index, role| {
-                if role == Role::Id
-                    && let Some(id) = instruction.word(index)
-                {
-                    // A phi uses its values where they come from.
-                    let at = if is_phi { instruction.word(index + 1).unwrap_or(0) } else { block.label };
-                    places.used.entry(id).or_default().insert(at);
-                }
-            });
-        }
+/// The values of a function that other blocks than their own use.
+fn used_elsewhere(analyses: &Analyses<'_>, flow: &Flow<'_>) -> HashSet<u32> {
+    let mut found = HashSet::new();
+    let label = |block: usize| flow.blocks.get(block).map(|block| block.label);
+    for (block, instruction) in flow.code(analyses.definitions()) {
+        instruction.visit_ids(analyses.definitions(), |index, role| {
+            let Some(id) = instruction.word(index).filter(|_| role == Role::Id) else { return };
+            // A phi uses its values where they come from.
+            let at = if instruction.is(Op::Phi) { instruction.word(index + 1) } else { label(block) };
+            if analyses.block_of(id).and_then(label) != at {
+                found.insert(id);
+            }
+        });
     }
-    places
-}
-
-impl Places {
-    /// Whether another block than its own needs the next pointer.
-    fn is_used_elsewhere(&self, moved: &Moved) -> bool {
-        let own = self.defined.get(&moved.next);
-        self.used.get(&moved.next).is_some_and(|used| used.iter().any(|at| Some(at) != own))
-    }
+    found
 }

@@ -136,7 +136,6 @@ struct Facts<'f, 'm> {
 
 impl<'f, 'm> Facts<'f, 'm> {
     fn new(definitions: &Definitions<'m>, flows: &'f [Flow<'m>]) -> Self {
-        let sizes = sizes(definitions.module());
         let mut facts = Self {
             flows: flows.iter().map(|flow| (flow.function, flow)).collect(),
             nestings: flows.iter().map(|flow| (flow.function, Nesting::of(definitions, flow))).collect(),
@@ -144,13 +143,13 @@ impl<'f, 'm> Facts<'f, 'm> {
             loops: BTreeMap::new(),
         };
         for flow in flows {
-            facts.sum_up(flow.function, &sizes);
+            facts.sum_up(definitions, flow.function);
         }
         facts
     }
 
     /// Sums up a function, and first those that it calls. What calls itself counts as nothing there.
-    fn sum_up(&mut self, function: u32, sizes: &HashMap<u32, Vec<usize>>) {
+    fn sum_up(&mut self, definitions: &Definitions<'m>, function: u32) {
         let (mut open, mut begun) = (vec![function], BTreeSet::new());
         while let Some(id) = open.last().copied() {
             let Some(flow) = self.flows.get(&id).copied().filter(|_| !self.total.contains_key(&id)) else {
@@ -171,8 +170,7 @@ impl<'f, 'm> Facts<'f, 'm> {
                 flow.loops_around(at).count() + inside.copied().unwrap_or(0)
             });
             let loops = loops.max().unwrap_or(0);
-            let unrolled = sizes.get(&id).map_or(0, |sizes| by_unrolling(flow, sizes));
-            self.total.insert(id, conditions.unwrap_or(0) + unrolled);
+            self.total.insert(id, conditions.unwrap_or(0) + by_unrolling(definitions, flow));
             self.loops.insert(id, loops);
             open.pop();
         }
@@ -184,24 +182,6 @@ impl<'f, 'm> Facts<'f, 'm> {
         let called = block.calls.iter().filter_map(|callee| self.total.get(callee)).max();
         own(block).max(called.copied().unwrap_or(0))
     }
-}
-
-/// The number of instructions of each block, by function.
-fn sizes(module: &Module) -> HashMap<u32, Vec<usize>> {
-    let mut sizes: HashMap<u32, Vec<usize>> = HashMap::new();
-    let mut function = 0;
-    for instruction in module.instructions().skip_while(|i| !i.is(Op::Function)) {
-        match instruction.op() {
-            Some(Op::Function) => function = instruction.result_id().unwrap_or(0),
-            Some(Op::Label) => sizes.entry(function).or_default().push(0),
-            _ => {
-                if let Some(size) = sizes.get_mut(&function).and_then(|of| of.last_mut()) {
-                    *size += 1;
-                }
-            }
-        }
-    }
-    sizes
 }
 
 /// The functions that do, or call what does, something that work-items of a group or of a sub-group
