@@ -8,6 +8,7 @@ use crate::{Definitions, Module};
 
 pub mod calls;
 pub mod control_flow;
+pub mod counters;
 pub(crate) mod dominators;
 pub mod halves;
 pub mod initializer;
