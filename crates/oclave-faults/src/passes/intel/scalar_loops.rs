@@ -26,7 +26,7 @@
 //! 240 with such a choice were wrong, and none of the others. A product of matrices has none, and took 1.4 times as long with
 //! the access.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::Fault;
 use crate::passes::{Pass, Result, pass};
@@ -134,20 +134,23 @@ impl<'m> Facts<'_, 'm> {
 
     /// The blocks of a function in loops that crash.
     fn blocks(&self, flow: &Flow<'m>) -> BTreeSet<u32> {
-        let mut calls: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
+        let mut calls: HashMap<usize, Vec<u32>> = HashMap::new();
         for (block, instruction) in flow.code(self.analyses.definitions()) {
             if let Some(arguments) = self.arguments(&instruction) {
                 calls.entry(block).or_default().extend(arguments);
             }
         }
-        let crashes = |block: usize, arguments: &[u32], of: &Loop| {
-            arguments.iter().any(|id| self.is_joined(flow, *id, of))
-                || block != of.header && self.is_uniform(flow, of, block)
-        };
-        let blocks = calls.iter().filter(|(block, arguments)| {
-            flow.loops_around(**block).any(|of| crashes(**block, arguments, of))
-        });
-        blocks.filter_map(|(block, _)| Some(flow.blocks.get(*block)?.label)).collect()
+        let mut found = BTreeSet::new();
+        for of in &flow.loops {
+            for (block, arguments) in of.blocks.iter().filter_map(|at| Some((*at, calls.get(at)?))) {
+                if arguments.iter().any(|id| self.is_joined(flow, *id, of))
+                    || block != of.header && self.is_uniform(flow, of, block)
+                {
+                    found.extend(flow.blocks.get(block).map(|block| block.label));
+                }
+            }
+        }
+        found
     }
 
     /// Whether several paths in a loop lead to a value. Without optimisation such values are in
