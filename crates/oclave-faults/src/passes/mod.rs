@@ -18,6 +18,7 @@ pub(crate) mod intel;
 mod kept_values;
 pub(crate) mod mesa;
 mod opaque_values;
+mod pieces;
 pub(crate) mod pocl;
 mod roots;
 pub(crate) mod wrong_functions;

@@ -124,6 +124,25 @@ impl<'m> Flow<'m> {
         Self { function, blocks, loops, irreducible, phis, dominators, postdominators }
     }
 
+    /// The instructions of all blocks behind their labels, each with the index of its block.
+    pub fn code<'a>(
+        &'a self,
+        definitions: &'a Definitions<'m>,
+    ) -> impl Iterator<Item = (usize, Instruction<'m>)> + use<'a, 'm> {
+        let blocks = self.blocks.iter().enumerate();
+        blocks.flat_map(|(at, block)| definitions.block(block.label).map(move |i| (at, i)))
+    }
+
+    /// The instructions of a loop's blocks behind their labels.
+    pub fn loop_code<'a>(
+        &'a self,
+        definitions: &'a Definitions<'m>,
+        of: &'a Loop,
+    ) -> impl Iterator<Item = Instruction<'m>> + use<'a, 'm> {
+        let blocks = of.blocks.iter().filter_map(|at| self.blocks.get(*at));
+        blocks.flat_map(|block| definitions.block(block.label))
+    }
+
     /// Whether each block stands behind the one that dominates it.
     pub fn is_sorted(&self) -> bool {
         (1..self.blocks.len()).all(|at| !self.dominators.is_reached(at) || self.dominators.parent(at) < at)

@@ -132,10 +132,8 @@ impl<'a, 'm> Uniformity<'a, 'm> {
 
     /// Whether a loop loads what ends it from memory that work-items share.
     pub fn is_ended_by_memory(&self, flow: &Flow<'_>, of: &Loop) -> bool {
-        let blocks = of.blocks.iter().filter_map(|at| flow.blocks.get(*at));
-        let code = blocks.flat_map(|block| self.definitions.block(block.label));
-        let loads: BTreeSet<u32> =
-            code.filter(|i| self.loads_shared(i)).filter_map(|i| i.result_id()).collect();
+        let loads = flow.loop_code(self.definitions, of).filter(|i| self.loads_shared(i));
+        let loads: BTreeSet<u32> = loads.filter_map(|i| i.result_id()).collect();
         let (mut seen, mut open) = (BTreeSet::new(), self.exit_conditions(flow, of));
         while let Some(id) = open.pop() {
             if loads.contains(&id) {

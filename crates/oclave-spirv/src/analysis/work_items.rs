@@ -29,49 +29,25 @@ enum Origin {
 pub struct WorkItems<'a, 'm> {
     definitions: &'a Definitions<'m>,
     types: TypeTable<'m>,
-    bodies: HashMap<u32, Body<'a, 'm>>,
+    flows: HashMap<u32, &'a Flow<'m>>,
     numbers: HashSet<u32>,
 }
 
-#[derive(Debug)]
-struct Body<'a, 'm> {
-    flow: &'a Flow<'m>,
-    parameters: Vec<u32>,
-    /// Instructions, with the number of their block.
-    code: Vec<(usize, Instruction<'m>)>,
-}
-
 impl<'a, 'm> WorkItems<'a, 'm> {
-    /// Reads the code of all functions of a module.
+    /// For a module; `flows` are all of its functions.
     pub fn new(definitions: &'a Definitions<'m>, flows: &'a [Flow<'m>]) -> Self {
-        let mut bodies: HashMap<u32, Body<'a, 'm>> = flows
-            .iter()
-            .map(|flow| (flow.function, Body { flow, parameters: Vec::new(), code: Vec::new() }))
-            .collect();
-        let (mut function, mut blocks) = (0, 0_usize);
-        for instruction in definitions.module().instructions() {
-            if instruction.is(Op::Function) {
-                (function, blocks) = (instruction.result_id().unwrap_or(0), 0);
-            }
-            let Some(body) = bodies.get_mut(&function) else { continue };
-            match instruction.op() {
-                Some(Op::FunctionParameter) => body.parameters.extend(instruction.result_id()),
-                Some(Op::Label) => blocks += 1,
-                _ if blocks > 0 => body.code.push((blocks - 1, instruction)),
-                _ => {}
-            }
-        }
-        Self { definitions, types: TypeTable::new(definitions), bodies, numbers: id_variables(definitions) }
+        let flows = flows.iter().map(|flow| (flow.function, flow)).collect();
+        Self { definitions, types: TypeTable::new(definitions), flows, numbers: id_variables(definitions) }
     }
 
     /// A kernel's function and all that it calls.
     pub fn reached(&self, kernel: u32) -> BTreeSet<u32> {
         let (mut reached, mut open) = (BTreeSet::new(), vec![kernel]);
         while let Some(function) = open.pop() {
-            if let Some(body) = self.bodies.get(&function)
+            if let Some(flow) = self.flows.get(&function)
                 && reached.insert(function)
             {
-                open.extend(body.flow.blocks.iter().flat_map(|block| &block.calls));
+                open.extend(flow.blocks.iter().flat_map(|block| &block.calls));
             }
         }
         reached
@@ -85,15 +61,15 @@ impl<'a, 'm> WorkItems<'a, 'm> {
         if origins.is_empty() {
             return false;
         }
-        self.bodies_of(reached).any(|body| {
-            let single = self.of_one_item(body.flow, &origins);
-            let counts = |block: usize| !single.iter().any(|from| body.flow.dominates(*from, block));
-            body.code.iter().any(|(block, i)| self.is_effect(i, &origins) && counts(*block))
+        self.flows_of(reached).any(|flow| {
+            let single = self.of_one_item(flow, &origins);
+            let counts = |block: usize| !single.iter().any(|from| flow.dominates(*from, block));
+            flow.code(self.definitions).any(|(block, i)| self.is_effect(&i, &origins) && counts(block))
         })
     }
 
-    fn bodies_of(&self, functions: &BTreeSet<u32>) -> impl Iterator<Item = &Body<'a, 'm>> {
-        functions.iter().filter_map(|function| self.bodies.get(function))
+    fn flows_of(&self, functions: &BTreeSet<u32>) -> impl Iterator<Item = &'a Flow<'m>> {
+        functions.iter().filter_map(|function| self.flows.get(function).copied())
     }
 
     /// The values that depend on the number. Private variables and functions are among them, for
@@ -102,9 +78,9 @@ impl<'a, 'm> WorkItems<'a, 'm> {
         let mut origins = HashMap::new();
         for _ in 0..ROUNDS {
             let mut is_new = false;
-            for body in self.bodies_of(reached) {
-                for (_, instruction) in &body.code {
-                    for (id, origin) in self.follow(body.flow.function, instruction, &origins) {
+            for flow in self.flows_of(reached) {
+                for (_, instruction) in flow.code(self.definitions) {
+                    for (id, origin) in self.follow(flow.function, &instruction, &origins) {
                         if origins.get(&id) < Some(&origin) {
                             origins.insert(id, origin);
                             is_new = true;
@@ -147,11 +123,11 @@ impl<'a, 'm> WorkItems<'a, 'm> {
                 give(instruction.result_id(), loaded)
             }
             Some(Op::FunctionCall) => {
-                let parameters = first.and_then(|callee| self.bodies.get(&callee)).map(|b| &b.parameters);
+                let parameters = first.into_iter().flat_map(|callee| self.definitions.parameters(callee));
                 let arguments = instruction.operands().get(1..).unwrap_or_default();
-                let passed = parameters.into_iter().flatten().zip(arguments);
+                let passed = parameters.zip(arguments);
                 passed
-                    .filter_map(|(parameter, argument)| Some((*parameter, origin(Some(*argument))?)))
+                    .filter_map(|(parameter, argument)| Some((parameter, origin(Some(*argument))?)))
                     .chain(instruction.result_id().zip(origin(first)))
                     .collect()
             }
@@ -187,7 +163,7 @@ impl<'a, 'm> WorkItems<'a, 'm> {
                 instruction.operand(0).and_then(|on| origins.get(&on)) == Some(&Origin::Memory)
             }
             Some(Op::FunctionCall) => {
-                !instruction.operand(0).is_some_and(|callee| self.bodies.contains_key(&callee)) && any()
+                !instruction.operand(0).is_some_and(|callee| self.flows.contains_key(&callee)) && any()
             }
             // `vstore`, and calls that write for others.
             Some(Op::ExtInst) => {

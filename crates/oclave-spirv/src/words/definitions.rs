@@ -102,6 +102,12 @@ impl<'m> Definitions<'m> {
         self.module.instructions_from(start).skip(1).take_while(|i| !i.is(Op::FunctionEnd))
     }
 
+    /// The parameters of a function.
+    pub fn parameters(&self, function: u32) -> impl Iterator<Item = u32> + use<'m> {
+        let before = self.body(function).take_while(|i| !i.is(Op::Label));
+        before.filter(|i| i.is(Op::FunctionParameter)).filter_map(|i| i.result_id())
+    }
+
     /// The id of the import of the `OpenCL.std` instruction set.
     #[inline]
     pub fn opencl_std(&self) -> Option<u32> {

@@ -115,7 +115,6 @@ impl<'a, 'm> Facts<'a, 'm> {
     fn new(definitions: &'a Definitions<'m>) -> Self {
         let of = id_variables(definitions).into_iter().map(|id| (id, OF_ID)).collect();
         let mut facts = Self { definitions, of };
-        let parameters = parameters(definitions);
         for _ in 0..VISITS {
             let mut is_new = false;
             for instruction in definitions.module().instructions() {
@@ -132,9 +131,8 @@ impl<'a, 'm> Facts<'a, 'm> {
                         is_new |= function.is_some_and(|function| facts.add(function, facts.get(value)));
                     }
                     (Some(Op::FunctionCall), [callee, arguments @ ..]) => {
-                        let parameters = parameters.get(callee).map(Vec::as_slice).unwrap_or_default();
-                        for (parameter, argument) in parameters.iter().zip(arguments) {
-                            is_new |= facts.add(*parameter, facts.get(*argument));
+                        for (parameter, argument) in definitions.parameters(*callee).zip(arguments) {
+                            is_new |= facts.add(parameter, facts.get(*argument));
                         }
                     }
                     _ => {}
@@ -224,14 +222,14 @@ impl<'a, 'm> Facts<'a, 'm> {
 
     /// The comparisons that a function reaches without a loop or a side effect.
     fn first_comparisons(&self, flow: &Flow<'m>) -> Vec<Instruction<'m>> {
-        let code = self.code(flow);
         let in_loops: HashSet<usize> = flow.loops.iter().flat_map(|of| &of.blocks).copied().collect();
         let (mut found, mut seen, mut open) = (Vec::new(), HashSet::new(), vec![0]);
         while let Some(block) = open.pop() {
-            let (Some(of), Some(code)) = (flow.blocks.get(block), code.get(block)) else { continue };
+            let Some(of) = flow.blocks.get(block) else { continue };
             if in_loops.contains(&block) || !seen.insert(block) {
                 continue;
             }
+            let code: Vec<Instruction<'m>> = self.definitions.block(of.label).collect();
             let pure = code.iter().take_while(|i| !self.has_effect(i));
             found.extend(pure.clone().filter(|i| i.op().is_some_and(is_integer_comparison)));
             if pure.count() == code.len() {
@@ -239,19 +237,6 @@ impl<'a, 'm> Facts<'a, 'm> {
             }
         }
         found
-    }
-
-    /// The instructions of each block.
-    fn code(&self, flow: &Flow<'m>) -> Vec<Vec<Instruction<'m>>> {
-        let mut code: Vec<Vec<Instruction<'m>>> = Vec::with_capacity(flow.blocks.len());
-        for instruction in self.definitions.body(flow.function) {
-            match (instruction.op(), code.last_mut()) {
-                (Some(Op::Label), _) => code.push(Vec::new()),
-                (_, Some(block)) => block.push(instruction),
-                _ => {}
-            }
-        }
-        code
     }
 
     /// Whether others may see what an instruction does. Calls count as inlined.
@@ -288,13 +273,4 @@ fn is_composite(op: Op) -> bool {
             | Op::VectorExtractDynamic
             | Op::VectorInsertDynamic
     )
-}
-
-fn parameters(definitions: &Definitions<'_>) -> HashMap<u32, Vec<u32>> {
-    let mut parameters: HashMap<u32, Vec<u32>> = HashMap::new();
-    for parameter in definitions.module().instructions().filter(|i| i.is(Op::FunctionParameter)) {
-        let Some(function) = definitions.function_of(&parameter) else { continue };
-        parameters.entry(function).or_default().extend(parameter.result_id());
-    }
-    parameters
 }

@@ -73,12 +73,10 @@ pub(in crate::passes) const PASS: Pass = pass(Fault::Q26, "scalar_loops", |on| k
 pub(crate) fn keep(analyses: &Analyses<'_>) -> Result<Option<Module>> {
     let definitions = analyses.definitions();
     let flows = analyses.flows();
-    let facts = Facts::new(definitions);
-    let results = Results::new(&facts);
-    let crashing = crashing(&facts, flows);
+    let crashing = crashing(analyses);
     let mut edit = Editor::new(definitions);
     for flow in flows {
-        let mut blocks = results.wrong_loops(definitions, flow);
+        let mut blocks = wrong_loops(analyses, flow);
         blocks.extend(crashing.get(&flow.function).into_iter().flatten());
         let entry = flow.blocks.first().and_then(|block| definitions.instruction(block.label));
         let Some(entry) = entry.filter(|_| !blocks.is_empty()) else { continue };
@@ -94,16 +92,18 @@ pub(crate) fn keep(analyses: &Analyses<'_>) -> Result<Option<Module>> {
 
 /// Functions, and their blocks in loops that crash, as far as kernels come there whose work-items
 /// are not vectorised.
-fn crashing(facts: &Facts<'_, '_>, flows: &[Flow<'_>]) -> HashMap<u32, BTreeSet<u32>> {
+fn crashing(analyses: &Analyses<'_>) -> HashMap<u32, BTreeSet<u32>> {
+    let (module, flows) = (analyses.module(), analyses.flows());
+    let facts = Facts { analyses, conversions: functions_that_convert(module) };
     let mut found: HashMap<u32, BTreeSet<u32>> =
         flows.iter().map(|flow| (flow.function, facts.blocks(flow))).collect();
     found.retain(|_, blocks| !blocks.is_empty());
     if found.is_empty() {
         return found;
     }
-    let items = WorkItems::new(facts.definitions, flows);
+    let items = WorkItems::new(analyses.definitions(), flows);
     let mut scalar = BTreeSet::new();
-    for entry in facts.definitions.module().instructions().filter_map(|i| kernel_entry(&i)) {
+    for entry in module.instructions().filter_map(|i| kernel_entry(&i)) {
         let reached = items.reached(entry.function);
         if reached.iter().any(|function| found.contains_key(function)) && !items.are_used(&reached) {
             scalar.extend(reached);
@@ -115,50 +115,38 @@ fn crashing(facts: &Facts<'_, '_>, flows: &[Flow<'_>]) -> HashMap<u32, BTreeSet<
 
 /// What a module defines and calls.
 struct Facts<'a, 'm> {
-    /// Values of functions → the blocks that define them.
-    defined_in: HashMap<u32, u32>,
-    /// Blocks → the arguments of the built-in functions that they call.
-    calls: HashMap<u32, Vec<u32>>,
-    definitions: &'a Definitions<'m>,
+    analyses: &'a Analyses<'m>,
+    /// The results of conversions that are functions.
+    conversions: HashSet<u32>,
 }
 
-impl<'a, 'm> Facts<'a, 'm> {
-    fn new(definitions: &'a Definitions<'m>) -> Self {
-        let module = definitions.module();
-        let conversions = functions_that_convert(module);
-        let (mut defined_in, mut calls, mut label) = (HashMap::new(), HashMap::new(), None);
-        for instruction in module.instructions() {
-            match instruction.op() {
-                Some(Op::Label) => label = instruction.result_id(),
-                Some(Op::FunctionEnd) => label = None,
-                op => {
-                    let Some(label) = label else { continue };
-                    defined_in.extend(instruction.result_id().map(|id| (id, label)));
-                    let first = match op {
-                        Some(Op::ExtInst) => 2,
-                        Some(Op::BitCount | Op::BitReverse | Op::SatConvertSToU | Op::SatConvertUToS) => 0,
-                        _ if instruction.result_id().is_some_and(|id| conversions.contains(&id)) => 0,
-                        _ => continue,
-                    };
-                    let arguments = instruction.operands().get(first..).unwrap_or_default();
-                    calls.entry(label).or_insert_with(Vec::new).extend_from_slice(arguments);
-                }
-            }
-        }
-        Self { defined_in, calls, definitions }
+impl<'m> Facts<'_, 'm> {
+    /// The arguments of a built-in function, if an instruction calls one.
+    fn arguments(&self, instruction: &Instruction<'m>) -> Option<&'m [u32]> {
+        let first = match instruction.op() {
+            Some(Op::ExtInst) => 2,
+            Some(Op::BitCount | Op::BitReverse | Op::SatConvertSToU | Op::SatConvertUToS) => 0,
+            _ if instruction.result_id().is_some_and(|id| self.conversions.contains(&id)) => 0,
+            _ => return None,
+        };
+        Some(instruction.operands().get(first..).unwrap_or_default())
     }
 
     /// The blocks of a function in loops that crash.
-    fn blocks(&self, flow: &Flow<'_>) -> BTreeSet<u32> {
+    fn blocks(&self, flow: &Flow<'m>) -> BTreeSet<u32> {
+        let mut calls: HashMap<usize, Vec<u32>> = HashMap::new();
+        for (block, instruction) in flow.code(self.analyses.definitions()) {
+            if let Some(arguments) = self.arguments(&instruction) {
+                calls.entry(block).or_default().extend(arguments);
+            }
+        }
         let mut found = BTreeSet::new();
         for of in &flow.loops {
-            let labels = labels(flow, of);
-            for (block, label) in of.blocks.iter().filter_map(|b| Some((*b, flow.blocks.get(*b)?.label))) {
-                let Some(arguments) = self.calls.get(&label) else { continue };
-                if arguments.iter().any(|id| self.is_joined(flow, *id, &labels))
-                    || block != of.header && self.is_uniform(flow, of, block, &labels)
+            for (block, arguments) in of.blocks.iter().filter_map(|at| Some((*at, calls.get(at)?))) {
+                if arguments.iter().any(|id| self.is_joined(flow, *id, of))
+                    || block != of.header && self.is_uniform(flow, of, block)
                 {
-                    found.insert(label);
+                    found.extend(flow.blocks.get(block).map(|block| block.label));
                 }
             }
         }
@@ -167,81 +155,55 @@ impl<'a, 'm> Facts<'a, 'm> {
 
     /// Whether several paths in a loop lead to a value. Without optimisation such values are in
     /// variables, and results of functions may be joined once these are inlined.
-    fn is_joined(&self, flow: &Flow<'_>, id: u32, labels: &HashSet<u32>) -> bool {
-        let is_inside = self.defined_in.get(&id).is_some_and(|label| labels.contains(label));
+    fn is_joined(&self, flow: &Flow<'_>, id: u32, of: &Loop) -> bool {
+        let definitions = self.analyses.definitions();
         let is_header = |block: &usize| flow.loops.iter().any(|one| one.header == *block);
-        is_inside
-            && self.definitions.instruction(id).is_some_and(|from| match from.op() {
+        self.analyses.is_defined_in(id, of)
+            && definitions.instruction(id).is_some_and(|from| match from.op() {
                 Some(Op::Phi) => !flow.phis.get(&id).is_some_and(is_header),
                 Some(Op::FunctionCall) => true,
-                Some(Op::Load) => from.operand(0).is_some_and(|id| self.definitions.is_private_variable(id)),
+                Some(Op::Load) => from.operand(0).is_some_and(|id| definitions.is_private_variable(id)),
                 _ => false,
             })
     }
 
     /// Whether a condition that the loop does not change leads to a block.
-    fn is_uniform(&self, flow: &Flow<'_>, of: &Loop, block: usize, labels: &HashSet<u32>) -> bool {
+    fn is_uniform(&self, flow: &Flow<'_>, of: &Loop, block: usize) -> bool {
         let before = flow.blocks.get(block).map(|block| block.predecessors.as_slice()).unwrap_or_default();
         before.iter().filter(|before| of.blocks.contains(before)).any(|before| {
             flow.blocks.get(*before).and_then(|before| before.terminator).is_some_and(|end| {
-                let from = end.operand(0).and_then(|id| self.defined_in.get(&id));
                 (end.is(Op::BranchConditional) || end.is(Op::Switch))
-                    && !from.is_some_and(|label| labels.contains(label))
+                    && !end.operand(0).is_some_and(|id| self.analyses.is_defined_in(id, of))
             })
         })
     }
 }
 
-/// Values that blocks give to other blocks.
-#[derive(Default)]
-struct Results {
-    /// Blocks → the others that use what they define.
-    used_in: HashMap<u32, HashSet<u32>>,
-    /// Functions with variables, which may become values.
-    with_variables: HashSet<u32>,
-}
-
-impl Results {
-    fn new(facts: &Facts<'_, '_>) -> Self {
-        let (mut results, mut label) = (Self::default(), None);
-        for instruction in facts.definitions.module().instructions() {
-            match instruction.op() {
-                Some(Op::Label) => label = instruction.result_id(),
-                Some(Op::FunctionEnd) => label = None,
-                Some(Op::Variable) if label.is_some() => {
-                    results.with_variables.extend(facts.definitions.function_of(&instruction));
-                }
-                _ => {
-                    let Some(label) = label else { continue };
-                    instruction.visit_ids(facts.definitions, |index, role| {
-                        let from = instruction.word(index).and_then(|id| facts.defined_in.get(&id));
-                        if let Some(from) = from.filter(|from| **from != label && role != Role::Result) {
-                            results.used_in.entry(*from).or_default().insert(label);
-                        }
-                    });
-                }
+/// The headers of loops with a loop inside that gives a value to code behind it, and may choose that value.
+fn wrong_loops(analyses: &Analyses<'_>, flow: &Flow<'_>) -> BTreeSet<u32> {
+    let definitions = analyses.definitions();
+    // Blocks → the others that use what they define.
+    let mut used_in: HashMap<usize, BTreeSet<usize>> = HashMap::new();
+    // Variables may become values.
+    let mut has_variables = false;
+    for (block, instruction) in flow.code(definitions) {
+        has_variables |= instruction.is(Op::Variable);
+        instruction.visit_ids(definitions, |index, role| {
+            let from = instruction.word(index).and_then(|id| analyses.block_of(id));
+            if let Some(from) = from.filter(|from| *from != block && role != Role::Result) {
+                used_in.entry(from).or_default().insert(block);
             }
-        }
-        results
+        });
     }
-
-    /// The headers of loops with a loop inside that gives a value to code behind it, and may choose that value.
-    fn wrong_loops(&self, definitions: &Definitions<'_>, flow: &Flow<'_>) -> BTreeSet<u32> {
-        let has_variables = self.with_variables.contains(&flow.function);
-        let gives = |of: &&Loop| has_variables || self.gives(flow, of) && may_choose(definitions, flow, of);
-        let giving: Vec<usize> = flow.loops.iter().filter(gives).map(|of| of.header).collect();
-        let is_wrong =
-            |of: &&Loop| giving.iter().any(|inner| *inner != of.header && of.blocks.contains(inner));
-        let label = |of: &Loop| flow.blocks.get(of.header).map(|block| block.label);
-        flow.loops.iter().filter(is_wrong).filter_map(label).collect()
-    }
-
-    /// Whether code outside of a loop uses a value that the loop defines.
-    fn gives(&self, flow: &Flow<'_>, of: &Loop) -> bool {
-        let labels = labels(flow, of);
-        let leaves = |uses: &HashSet<u32>| !uses.is_subset(&labels);
-        labels.iter().any(|label| self.used_in.get(label).is_some_and(leaves))
-    }
+    let is_used_outside = |of: &Loop| {
+        let mut uses = of.blocks.iter().filter_map(|from| used_in.get(from));
+        uses.any(|uses| !uses.is_subset(&of.blocks))
+    };
+    let gives = |of: &&Loop| has_variables || is_used_outside(of) && may_choose(definitions, flow, of);
+    let giving: Vec<usize> = flow.loops.iter().filter(gives).map(|of| of.header).collect();
+    let is_wrong = |of: &&Loop| giving.iter().any(|inner| *inner != of.header && of.blocks.contains(inner));
+    let label = |of: &Loop| flow.blocks.get(of.header).map(|block| block.label);
+    flow.loops.iter().filter(is_wrong).filter_map(label).collect()
 }
 
 /// Whether a loop may choose between values. Only its one end is no choice. Functions may choose.
@@ -251,12 +213,7 @@ fn may_choose(definitions: &Definitions<'_>, flow: &Flow<'_>, of: &Loop) -> bool
     let mut ends = branches.filter_map(|block| block.terminator);
     let is_choice = |i: Instruction<'_>| matches!(i.op(), Some(Op::Select | Op::ExtInst | Op::FunctionCall));
     ends.any(|end| end.is(Op::BranchConditional) || end.is(Op::Switch))
-        || labels(flow, of).into_iter().any(|label| definitions.block(label).any(is_choice))
-}
-
-/// The labels of the blocks of a loop.
-fn labels(flow: &Flow<'_>, of: &Loop) -> HashSet<u32> {
-    of.blocks.iter().filter_map(|block| Some(flow.blocks.get(*block)?.label)).collect()
+        || flow.loop_code(definitions, of).any(is_choice)
 }
 
 /// Conversions that round or saturate as they say: these are functions, too.

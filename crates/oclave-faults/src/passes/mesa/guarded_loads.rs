@@ -8,7 +8,7 @@
 //! llvmpipe loads under a mask where addresses may differ. So such an address becomes
 //! `address == id of the work-item ? 0 : address`. No memory has an address that small.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashSet};
 
 use crate::Fault;
 use crate::passes::built_in_vector::BuiltInVector;
@@ -56,17 +56,17 @@ pub(crate) fn spread(analyses: &Analyses<'_>, address_bits: u32) -> Result<Optio
     let flows = analyses.flows();
     let uniformity = Uniformity::new(definitions, flows);
     let types = TypeTable::new(definitions);
-    let code = instructions_by_block(analyses.module());
     let values = Values { definitions, types: &types, differ: made_of_ids(definitions) };
     let mut found: Vec<(Instruction<'_>, u32)> = Vec::new();
     for flow in flows {
-        let Some(blocks) = code.get(&flow.function) else { continue };
-        let weights = blocks.iter().map(|block| block.iter().filter(|i| values.counts(i)).count()).collect();
+        let weight = |label| definitions.block(label).filter(|i| values.counts(i)).count();
+        let weights = flow.blocks.iter().map(|block| weight(block.label)).collect();
         let is_kernel = uniformity.kernels().contains(&flow.function);
         let headers = flow.loops.iter().map(|of| of.header).collect();
         let search = Search { flow, headers, weights, is_kernel };
-        for (at, block) in blocks.iter().enumerate() {
-            let mut loads = block.iter().filter_map(|i| Some((*i, values.loaded_from(i)?))).peekable();
+        for (at, block) in flow.blocks.iter().enumerate() {
+            let code = definitions.block(block.label);
+            let mut loads = code.filter_map(|i| Some((i, values.loaded_from(&i)?))).peekable();
             if loads.peek().is_some() && search.is_exposed(at) {
                 found.extend(loads);
             }
@@ -93,24 +93,6 @@ fn differing(at: &mut Cursor<'_, '_>, local: &BuiltInVector, address: u32) -> Op
     let number = at.emit(Op::ConvertPtrToU, number_type, &[address]);
     let never = at.emit(Op::IEqual, bool_type, &[number, id]);
     Some(at.emit(Op::Select, ty, &[never, null, address]))
-}
-
-/// The instructions of each function, by block.
-fn instructions_by_block<'m>(module: &'m Module) -> HashMap<u32, Vec<Vec<Instruction<'m>>>> {
-    let mut blocks: HashMap<u32, Vec<Vec<Instruction<'m>>>> = HashMap::new();
-    let mut function = 0;
-    for instruction in module.instructions() {
-        match instruction.op() {
-            Some(Op::Function) => function = instruction.result_id().unwrap_or(0),
-            Some(Op::Label) => blocks.entry(function).or_default().push(Vec::new()),
-            Some(_) => {
-                let block = blocks.get_mut(&function).and_then(|blocks| blocks.last_mut());
-                block.into_iter().for_each(|block| block.push(instruction));
-            }
-            None => {}
-        }
-    }
-    blocks
 }
 
 struct Values<'a, 'm> {

@@ -3,12 +3,12 @@
 //! llvmpipe calculates eight work-items at once, of 32 bits each. Numbers of 64 bits take two registers and twice the instructions. So the
 //! counter of `for (ulong i = 16; i < 64; i++)` becomes one of 32 bits, which is widened where it is used.
 
-use super::uniform_counters::start;
 use crate::Fault;
 use crate::passes::{Pass, Result, pass};
 use crate::table::{LLVMPIPE, fault};
 use oclave_spirv::analysis::Analyses;
 use oclave_spirv::analysis::control_flow::{Flow, Loop};
+use oclave_spirv::analysis::counters::Recurrence;
 use oclave_spirv::analysis::uniformity::condition;
 use oclave_spirv::{Definitions, Editor, Module, Op, Type, TypeTable};
 
@@ -29,18 +29,11 @@ pub(in crate::passes) const PASS: Pass = pass(Fault::Q82, "narrow_counters", |on
 /// The largest value that a counter and its last sum may have.
 const LARGEST: u64 = i32::MAX as u64;
 
-/// A counter.
-#[derive(Clone, Copy)]
-struct Counter {
-    phi: u32,
-    /// The value of the next iteration.
-    next: u32,
+/// A counter that begins with a constant and grows by one.
+struct Counter<'m> {
+    of: Recurrence<'m>,
     start: u64,
     step: u64,
-    /// The loop's header, and the blocks that the loop is entered from, and that goes back.
-    header: u32,
-    from: u32,
-    latch: u32,
 }
 
 /// The module with counters of 32 bits; `None` where it has no others.
@@ -48,65 +41,55 @@ struct Counter {
 /// # Errors
 /// As [`Editor::finish`].
 pub(crate) fn narrow(analyses: &Analyses<'_>) -> Result<Option<Module>> {
-    let definitions = analyses.definitions();
-    let mut edit = Editor::new(definitions);
-    for counter in counters(analyses) {
-        let (Some(phi), Some(next)) =
-            (definitions.instruction(counter.phi), definitions.instruction(counter.next))
-        else {
-            continue;
-        };
+    let mut edit = Editor::new(analyses.definitions());
+    for Counter { of, start, step } in counters(analyses) {
         let [uint, ulong] = [32, 64].map(|width| edit.int_type(width));
-        let [start, step] = [counter.start, counter.step].map(|value| edit.int_constant(32, value));
+        let [start, step] = [start, step].map(|value| edit.int_constant(32, value));
         let [narrow, narrow_next] = [edit.fresh_id(), edit.fresh_id()];
-        edit.replace(&phi, Op::Phi, &[uint, narrow, start, counter.from, narrow_next, counter.latch]);
-        edit.at_start(counter.header).push(Op::UConvert, &[ulong, counter.phi, narrow]);
-        let mut at = edit.instead_of(&next);
+        edit.replace(&of.phi, Op::Phi, &[uint, narrow, start, of.from, narrow_next, of.latch]);
+        edit.at_start(of.header).push(Op::UConvert, &[ulong, of.id, narrow]);
+        let mut at = edit.instead_of(&of.change);
         at.push(Op::IAdd, &[uint, narrow_next, narrow, step]);
-        at.push(Op::UConvert, &[ulong, counter.next, narrow_next]);
+        at.push(Op::UConvert, &[ulong, of.next, narrow_next]);
     }
     Ok(edit.finish()?)
 }
 
-fn counters(analyses: &Analyses<'_>) -> Vec<Counter> {
+fn counters<'m>(analyses: &Analyses<'m>) -> Vec<Counter<'m>> {
     let definitions = analyses.definitions();
     let types = TypeTable::new(definitions);
     let mut found = Vec::new();
     for flow in analyses.flows() {
         for of in &flow.loops {
-            let phis = flow.phis.iter().filter(|(_, at)| **at == of.header).map(|(phi, _)| *phi);
-            let is_wide = |phi: &u32| {
-                definitions.type_of(*phi).and_then(|ty| types.ty(ty)) == Some(Type::Int { width: 64 })
-            };
-            let mut phis: Vec<u32> = phis.filter(is_wide).collect();
-            phis.sort_unstable();
-            found.extend(phis.into_iter().filter_map(|phi| counter(definitions, flow, of, phi)));
+            let all = Recurrence::of_loop(definitions, flow, of).into_iter();
+            let wide = all.filter(|one| types.ty(one.ty) == Some(Type::Int { width: 64 }));
+            found.extend(wide.filter_map(|one| counter(definitions, flow, of, one)));
         }
     }
     found
 }
 
-/// A counter that begins with a constant, grows by a constant, and whose loop ends before a constant.
-fn counter(definitions: &Definitions<'_>, flow: &Flow<'_>, of: &Loop, phi: u32) -> Option<Counter> {
-    let label = |at: usize| flow.blocks.get(at).map(|block| block.label);
-    let (header, from) = (label(of.header)?, label(flow.preheader(of)?)?);
-    let &[latch_at] = of.latches.as_slice() else { return None };
-    let latch = label(latch_at)?;
-    let [start, next, step] = start(definitions, phi, from)?;
-    let start = definitions.int_constant(start)?;
-    let step = definitions
-        .int_constant(step)
-        .filter(|_| definitions.instruction(next).is_some_and(|sum| sum.is(Op::IAdd)))?;
+/// A counter whose loop ends before a constant.
+fn counter<'m>(
+    definitions: &Definitions<'m>,
+    flow: &Flow<'m>,
+    of: &Loop,
+    recurrence: Recurrence<'m>,
+) -> Option<Counter<'m>> {
+    let start = definitions.int_constant(recurrence.start)?;
+    let step = recurrence.step().filter(|_| recurrence.change.is(Op::IAdd));
+    let step = definitions.int_constant(step?)?;
+    let values = [recurrence.id, recurrence.next];
     let is_bound = |at: &usize| {
-        flow.dominates(*at, latch_at)
-            && bound(definitions, flow, of, *at, [phi, next]).is_some_and(|(bound, is_exact)| {
+        of.latches.iter().all(|latch| flow.dominates(*at, *latch))
+            && bound(definitions, flow, of, *at, values).is_some_and(|(bound, is_exact)| {
                 let meets = || !is_exact || (bound - start).is_multiple_of(step);
                 start < bound && bound <= LARGEST - step && meets()
             })
     };
     let is_small = (1..=LARGEST / 2).contains(&step) && start <= LARGEST;
     let ends = is_small && flow.exiting(of).iter().any(is_bound);
-    ends.then_some(Counter { phi, next, start, step, header, from, latch })
+    ends.then_some(Counter { of: recurrence, start, step })
 }
 
 /// What a counter or its sum is compared with where a loop is left, and whether the loop is left only when both are equal.

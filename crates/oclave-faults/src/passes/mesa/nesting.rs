@@ -83,9 +83,11 @@ fn choices(blocks: usize) -> usize {
     }
 }
 
-/// How many conditions unrolled loops of a function may add. `sizes` are the instructions of each
-/// block. The rounds of a loop with several ends are one inside the other.
-pub(crate) fn by_unrolling(flow: &Flow<'_>, sizes: &[usize]) -> usize {
+/// How many conditions unrolled loops of a function may add. The rounds of a loop with several ends are
+/// one inside the other.
+pub(crate) fn by_unrolling(definitions: &Definitions<'_>, flow: &Flow<'_>) -> usize {
+    let size = |label| definitions.block(label).count();
+    let sizes: Vec<usize> = flow.blocks.iter().map(|block| size(block.label)).collect();
     let rounds = flow.loops.iter().filter(|of| flow.exiting(of).len() > 1).map(|of| {
         let size: usize = of.blocks.iter().filter_map(|block| sizes.get(*block)).sum();
         ROUNDS.min(UNROLLED / size.max(1))

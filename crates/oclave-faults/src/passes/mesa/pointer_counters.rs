@@ -4,14 +4,15 @@
 //! in llvmpipe. So such a pointer becomes the pointer that the loop begins with and a number that counts, and each iteration adds
 //! both.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use crate::Fault;
 use crate::passes::{Pass, Result, pass};
 use crate::table::{LLVMPIPE, fault};
 use oclave_spirv::analysis::Analyses;
-use oclave_spirv::analysis::control_flow::{Flow, Loop};
-use oclave_spirv::{Definitions, Editor, Module, Op, Role, Type, TypeTable};
+use oclave_spirv::analysis::control_flow::Flow;
+use oclave_spirv::analysis::counters::Recurrence;
+use oclave_spirv::{Editor, Module, Op, Role, Type, TypeTable};
 
 fault! {
     /// **Q86. Mesa's rusticl 26.1.6 on llvmpipe.** A pointer that is computed of the phi of a loop is undefined behind a loop inside. A phi that takes it
@@ -27,120 +28,67 @@ fault! {
 
 pub(in crate::passes) const PASS: Pass = pass(Fault::Q86, "pointer_counters", |on| count(on.analyses));
 
-/// A pointer of a loop.
-struct Moved {
-    phi: u32,
-    ty: u32,
-    start: u32,
-    /// The block before the loop, the loop's header, and the block that goes back.
-    from: u32,
-    header: u32,
-    latch: u32,
-    /// The pointer of the next iteration, and the index of 64 bits that it is away from this one.
-    next: u32,
-    step: u32,
-}
-
 /// The module with counts in the place of such pointers; `None` where it has none.
 ///
 /// # Errors
 /// As [`Editor::finish`].
 pub(crate) fn count(analyses: &Analyses<'_>) -> Result<Option<Module>> {
-    let definitions = analyses.definitions();
-    let mut edit = Editor::new(definitions);
-    for moved in moved(analyses) {
-        let (Some(phi), Some(next)) =
-            (definitions.instruction(moved.phi), definitions.instruction(moved.next))
-        else {
-            continue;
-        };
+    let mut edit = Editor::new(analyses.definitions());
+    for (of, step) in moved(analyses) {
         let (ulong, zero) = (edit.int_type(64), edit.int_constant(64, 0));
         let [count, next_count] = [edit.fresh_id(), edit.fresh_id()];
-        edit.replace(&phi, Op::Phi, &[ulong, count, zero, moved.from, next_count, moved.latch]);
-        edit.at_start(moved.header).push(Op::PtrAccessChain, &[moved.ty, moved.phi, moved.start, count]);
-        let mut at = edit.instead_of(&next);
-        at.push(Op::IAdd, &[ulong, next_count, count, moved.step]);
-        at.push(Op::PtrAccessChain, &[moved.ty, moved.next, moved.start, next_count]);
+        edit.replace(&of.phi, Op::Phi, &[ulong, count, zero, of.from, next_count, of.latch]);
+        edit.at_start(of.header).push(Op::PtrAccessChain, &[of.ty, of.id, of.start, count]);
+        let mut at = edit.instead_of(&of.change);
+        at.push(Op::IAdd, &[ulong, next_count, count, step]);
+        at.push(Op::PtrAccessChain, &[of.ty, of.next, of.start, next_count]);
     }
     Ok(edit.finish()?)
 }
 
-fn moved(analyses: &Analyses<'_>) -> Vec<Moved> {
+/// Such pointers, each with the index of 64 bits that it moves on by.
+fn moved<'m>(analyses: &Analyses<'m>) -> Vec<(Recurrence<'m>, u32)> {
     let definitions = analyses.definitions();
     let types = TypeTable::new(definitions);
-    let is_wide =
-        |id: u32| definitions.type_of(id).and_then(|ty| types.ty(ty)) == Some(Type::Int { width: 64 });
+    let is_wide = |id| definitions.type_of(id).and_then(|ty| types.ty(ty)) == Some(Type::Int { width: 64 });
     let mut found = Vec::new();
     for flow in analyses.flows() {
-        let mut of_function = Vec::new();
-        for of in &flow.loops {
-            let phis = flow.phis.iter().filter(|(_, at)| **at == of.header).map(|(phi, _)| *phi);
-            let mut phis: Vec<u32> = phis.collect();
-            phis.sort_unstable();
-            let moved = phis.into_iter().filter_map(|phi| pointer(definitions, flow, of, phi));
-            of_function.extend(moved.filter(|moved| is_wide(moved.step)));
-        }
+        let all = flow.loops.iter().flat_map(|of| Recurrence::of_loop(definitions, flow, of));
+        let of_function: Vec<_> = all.filter_map(|one| Some((one, step(&one)?))).collect();
         if !of_function.is_empty() {
-            let places = places(definitions, flow);
-            found.extend(of_function.into_iter().filter(|moved| places.is_used_elsewhere(moved)));
+            let shared = used_elsewhere(analyses, flow);
+            let is_moved = |(of, step): &(Recurrence<'_>, u32)| is_wide(*step) && shared.contains(&of.next);
+            found.extend(of_function.into_iter().filter(is_moved));
         }
     }
     found
 }
 
-/// A pointer that moves on by one step in each iteration.
-fn pointer(definitions: &Definitions<'_>, flow: &Flow<'_>, of: &Loop, phi: u32) -> Option<Moved> {
-    let label = |at: usize| flow.blocks.get(at).map(|block| block.label);
-    let (header, from) = (label(of.header)?, label(flow.preheader(of)?)?);
-    let &[latch] = of.latches.as_slice() else { return None };
-    let latch = label(latch)?;
-    let instruction = definitions.instruction(phi)?;
-    let (start, next) = match *instruction.operands() {
-        [start, label, next, back] if (label, back) == (from, latch) => (start, next),
-        [next, back, start, label] if (label, back) == (from, latch) => (start, next),
-        _ => return None,
-    };
-    let chain = definitions.instruction(next)?;
-    let ty = instruction.result_type()?;
+/// The index that a pointer moves on by in each iteration.
+fn step(pointer: &Recurrence<'_>) -> Option<u32> {
+    let chain = &pointer.change;
     let is_chain = chain.is(Op::PtrAccessChain) || chain.is(Op::InBoundsPtrAccessChain);
     match *chain.operands() {
-        [base, step] if is_chain && base == phi && chain.result_type() == Some(ty) => {
-            Some(Moved { phi, ty, start, from, header, latch, next, step })
+        [base, step] if is_chain && base == pointer.id && chain.result_type() == Some(pointer.ty) => {
+            Some(step)
         }
         _ => None,
     }
 }
 
-/// Where values of a function are calculated and used, by the labels of blocks.
-struct Places {
-    defined: HashMap<u32, u32>,
-    used: HashMap<u32, HashSet<u32>>,
-}
-
-fn places(definitions: &Definitions<'_>, flow: &Flow<'_>) -> Places {
-    let mut places = Places { defined: HashMap::new(), used: HashMap::new() };
-    for block in &flow.blocks {
-        for instruction in definitions.block(block.label) {
-            places.defined.extend(instruction.result_id().map(|id| (id, block.label)));
-            let is_phi = instruction.is(Op::Phi);
-            instruction.visit_ids(definitions, |index, role| {
-                if role == Role::Id
-                    && let Some(id) = instruction.word(index)
-                {
-                    // A phi uses its values where they come from.
-                    let at = if is_phi { instruction.word(index + 1).unwrap_or(0) } else { block.label };
-                    places.used.entry(id).or_default().insert(at);
-                }
-            });
-        }
+/// The values of a function that other blocks than their own use.
+fn used_elsewhere(analyses: &Analyses<'_>, flow: &Flow<'_>) -> HashSet<u32> {
+    let mut found = HashSet::new();
+    let label = |block: usize| flow.blocks.get(block).map(|block| block.label);
+    for (block, instruction) in flow.code(analyses.definitions()) {
+        instruction.visit_ids(analyses.definitions(), |index, role| {
+            let Some(id) = instruction.word(index).filter(|_| role == Role::Id) else { return };
+            // A phi uses its values where they come from.
+            let at = if instruction.is(Op::Phi) { instruction.word(index + 1) } else { label(block) };
+            if analyses.block_of(id).and_then(label) != at {
+                found.insert(id);
+            }
+        });
     }
-    places
-}
-
-impl Places {
-    /// Whether another block than its own needs the next pointer.
-    fn is_used_elsewhere(&self, moved: &Moved) -> bool {
-        let own = self.defined.get(&moved.next);
-        self.used.get(&moved.next).is_some_and(|used| used.iter().any(|at| Some(at) != own))
-    }
+    found
 }

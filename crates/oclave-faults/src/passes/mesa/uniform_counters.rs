@@ -15,9 +15,10 @@ use crate::passes::{Pass, Result, pass};
 use crate::table::{LLVMPIPE, fault};
 use oclave_spirv::analysis::Analyses;
 use oclave_spirv::analysis::control_flow::Loop;
+use oclave_spirv::analysis::counters::Recurrence;
 use oclave_spirv::analysis::uniformity::{Uniformity, condition};
 use oclave_spirv::analysis::work_items::made_of_ids;
-use oclave_spirv::{BuiltIn, Definitions, Editor, Instruction, Module, Op, Type, TypeTable};
+use oclave_spirv::{BuiltIn, Editor, Module, Op, Type, TypeTable};
 
 fault! {
     /// **Q78. Mesa's rusticl 26.1.6 on llvmpipe.** Counters of loops that work-items leave at different times go through memory in each
@@ -34,17 +35,6 @@ fault! {
 
 pub(in crate::passes) const PASS: Pass =
     pass(Fault::Q78, "uniform_counters", |on| vary(on.analyses, on.target.address_bits));
-
-/// A counter.
-struct Counter<'m> {
-    phi: Instruction<'m>,
-    ty: u32,
-    /// What it begins with.
-    start: u32,
-    /// Where the loop is entered from, and the end of this block.
-    from: u32,
-    end: Instruction<'m>,
-}
 
 /// The module with such zeroes; `None` where it needs none.
 ///
@@ -63,8 +53,8 @@ pub(crate) fn vary(analyses: &Analyses<'_>, address_bits: u32) -> Result<Option<
     let (ulong, bits) = (edit.int_type(64), edit.int_constant(64, 63));
     // The zero of each block that loops are entered from.
     let mut zeros: HashMap<u32, u32> = HashMap::new();
-    for Counter { phi, ty, start, from, end } in counters {
-        let mut at = edit.before(&end);
+    for Recurrence { phi, ty, start, from, .. } in counters {
+        let mut at = edit.at_end(from);
         let zero = *zeros.entry(from).or_insert_with(|| {
             let id = item.read(&mut at, 0);
             at.emit(Op::ShiftRightLogical, ulong, &[id, bits])
@@ -77,7 +67,7 @@ pub(crate) fn vary(analyses: &Analyses<'_>, address_bits: u32) -> Result<Option<
 }
 
 /// The counters of loops with an exit that depends on the id of the work-item, in the order of their ids.
-fn counters<'m>(analyses: &Analyses<'m>, types: &TypeTable<'_>) -> Vec<Counter<'m>> {
+fn counters<'m>(analyses: &Analyses<'m>, types: &TypeTable<'_>) -> Vec<Recurrence<'m>> {
     let (definitions, flows) = (analyses.definitions(), analyses.flows());
     let mut found = Vec::new();
     if flows.iter().all(|flow| flow.loops.is_empty()) {
@@ -92,34 +82,14 @@ fn counters<'m>(analyses: &Analyses<'m>, types: &TypeTable<'_>) -> Vec<Counter<'
                 .any(|at| condition(flow, at).is_some_and(|value| differ.contains(&value)))
         };
         for of in flow.loops.iter().filter(|of| is_left_apart(of)) {
-            let Some(block) = flow.preheader(of).and_then(|at| flow.blocks.get(at)) else { continue };
-            let (from, Some(end)) = (block.label, block.terminator) else { continue };
-            let phis = flow.phis.iter().filter(|(_, at)| **at == of.header).map(|(phi, _)| *phi);
-            found.extend(phis.filter_map(|id| {
-                let [start, _, step] = start(definitions, id, from)?;
-                let (phi, ty) = (definitions.instruction(id)?, definitions.type_of(id)?);
-                let is_counter = matches!(types.ty(ty), Some(Type::Int { .. }))
-                    && uniformity.is_uniform(flow, vec![start, step]);
-                is_counter.then_some(Counter { phi, ty, start, from, end })
+            let is_uniform = |start, step| uniformity.is_uniform(flow, vec![start, step]);
+            let all = Recurrence::of_loop(definitions, flow, of).into_iter();
+            found.extend(all.filter(|one| {
+                matches!(types.ty(one.ty), Some(Type::Int { .. }))
+                    && one.step().is_some_and(|step| is_uniform(one.start, step))
             }));
         }
     }
-    found.sort_by_key(|counter| counter.phi.result_id());
+    found.sort_by_key(|counter| counter.id);
     found
-}
-
-/// What a counter begins with, its value in the next iteration, and what is added to it or taken from it.
-pub(super) fn start(definitions: &Definitions<'_>, phi: u32, from: u32) -> Option<[u32; 3]> {
-    let instruction = definitions.instruction(phi)?;
-    let (start, next) = match *instruction.operands() {
-        [start, label, next, _] if label == from => (start, next),
-        [next, _, start, label] if label == from => (start, next),
-        _ => return None,
-    };
-    let sum = definitions.instruction(next).filter(|sum| sum.is(Op::IAdd) || sum.is(Op::ISub))?;
-    match *sum.operands() {
-        [base, step] if base == phi => Some([start, next, step]),
-        [step, base] if base == phi && sum.is(Op::IAdd) => Some([start, next, step]),
-        _ => None,
-    }
 }

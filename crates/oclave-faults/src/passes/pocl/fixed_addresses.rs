@@ -15,9 +15,9 @@ use crate::passes::opaque_values::{converted, hidden_zero};
 use crate::passes::{Pass, Result, pass};
 use crate::table::{POCL_CPU_6, fault};
 use oclave_spirv::analysis::Analyses;
+use oclave_spirv::analysis::control_flow::{Flow, Loop};
 use oclave_spirv::{
-    BuiltIn, Cursor, Definitions, Editor, Instruction, Module, Op, StorageClass, Type, TypeTable,
-    is_access_chain,
+    BuiltIn, Cursor, Editor, Instruction, Module, Op, StorageClass, Type, TypeTable, is_access_chain,
 };
 
 fault! {
@@ -59,7 +59,8 @@ pub(crate) fn vary(analyses: &Analyses<'_>, address_bits: u32) -> Result<Option<
     let definitions = analyses.definitions();
     let types = TypeTable::new(definitions);
     let flows = analyses.flows();
-    let finder = Finder::new(definitions, &types);
+    let built_ins = analyses.module().built_ins().map(|(variable, _)| variable).collect();
+    let finder = Finder { analyses, types: &types, built_ins };
     let mut known: HashSet<u32> = HashSet::new();
     let mut edit = Editor::new(definitions);
     let mut group = None;
@@ -68,15 +69,13 @@ pub(crate) fn vary(analyses: &Analyses<'_>, address_bits: u32) -> Result<Option<
         let mut mask = None;
         // Inner loops come first.
         for of in flow.loops.iter().filter(|of| of.blocks.iter().any(has_barrier)) {
-            let labels: HashSet<u32> =
-                of.blocks.iter().filter_map(|at| flow.blocks.get(*at)).map(|block| block.label).collect();
             let Some(header) = flow.blocks.get(of.header) else { continue };
             let phis = flow.phis.iter().filter(|(_, at)| **at == of.header).map(|(phi, _)| *phi);
             let Some((counter, bits)) = phis.filter_map(|phi| Some((phi, finder.int_width(phi)?))).min()
             else {
                 continue;
             };
-            let found = finder.addresses(&labels, &known);
+            let found = finder.addresses(flow, of, &known);
             if found.len() < LEAST {
                 continue;
             }
@@ -127,78 +126,60 @@ impl Address<'_> {
 }
 
 /// Finds addresses that do not change in loops.
-struct Finder<'d, 'm> {
-    definitions: &'d Definitions<'m>,
-    types: &'d TypeTable<'d>,
-    /// Value → the label of its block.
-    block_of: HashMap<u32, u32>,
-    /// Steps to elements of local memory.
-    steps: Vec<Instruction<'m>>,
+struct Finder<'a, 'm> {
+    analyses: &'a Analyses<'m>,
+    types: &'a TypeTable<'a>,
     built_ins: HashSet<u32>,
 }
 
-impl<'d, 'm> Finder<'d, 'm> {
-    fn new(definitions: &'d Definitions<'m>, types: &'d TypeTable<'d>) -> Self {
-        let (mut block_of, mut steps, mut label) = (HashMap::new(), Vec::new(), None);
-        let is_local = |ty| matches!(types.ty(ty), Some(Type::Pointer { class, .. }) if class == StorageClass::Workgroup as u32);
-        for instruction in definitions.module().instructions() {
-            match instruction.op() {
-                Some(Op::Label) => label = instruction.result_id(),
-                Some(Op::FunctionEnd) => label = None,
-                _ => {}
-            }
-            block_of.extend(instruction.result_id().zip(label));
-            if instruction.op().is_some_and(is_access_chain)
-                && instruction.result_type().is_some_and(is_local)
-            {
-                steps.push(instruction);
-            }
-        }
-        let built_ins = definitions.module().built_ins().map(|(variable, _)| variable).collect();
-        Self { definitions, types, block_of, steps, built_ins }
-    }
-
+impl<'m> Finder<'_, 'm> {
     /// The bits of an integer.
     fn int_width(&self, id: u32) -> Option<u32> {
-        match self.types.ty(self.definitions.type_of(id)?)? {
+        match self.types.ty(self.analyses.definitions().type_of(id)?)? {
             Type::Int { width } => Some(width),
             _ => None,
         }
     }
 
     /// The addresses of a loop that inner loops have not got.
-    fn addresses(&self, labels: &HashSet<u32>, known: &HashSet<u32>) -> Vec<Address<'m>> {
+    fn addresses(&self, flow: &Flow<'m>, of: &Loop, known: &HashSet<u32>) -> Vec<Address<'m>> {
+        let definitions = self.analyses.definitions();
         let mut are_fixed = HashMap::new();
-        let is_inside = |id: &u32| {
-            self.block_of.get(id).is_some_and(|label| labels.contains(label)) && !known.contains(id)
-        };
-        let steps = self.steps.iter().filter(|step| step.result_id().as_ref().is_some_and(is_inside));
-        steps
+        let is_new = |step: &Instruction<'_>| step.result_id().is_some_and(|id| !known.contains(&id));
+        flow.loop_code(definitions, of)
+            .filter(|step| self.leads_to_local(step) && is_new(step))
             .filter_map(|step| {
                 let operands = step.operands();
-                if !operands.iter().all(|operand| self.is_fixed(*operand, labels, &mut are_fixed, DEPTH)) {
+                if !operands.iter().all(|operand| self.is_fixed(*operand, of, &mut are_fixed, DEPTH)) {
                     return None;
                 }
-                let is_variable = |at: &usize| {
-                    operands.get(*at).is_some_and(|id| self.definitions.int_constant(*id).is_none())
-                };
+                let is_variable =
+                    |at: &usize| operands.get(*at).is_some_and(|id| definitions.int_constant(*id).is_none());
                 let place = (1..operands.len()).rev().find(is_variable)?;
                 let index = *operands.get(place)?;
                 let split = self.split(index).filter(|_| place + 1 == operands.len());
                 let (index, constant) =
                     split.map_or((index, None), |(part, constant)| (part, Some(constant)));
                 self.int_width(index)?;
-                let index_type = self.definitions.type_of(index)?;
-                Some(Address { step: *step, place, index, index_type, constant })
+                let index_type = definitions.type_of(index)?;
+                Some(Address { step, place, index, index_type, constant })
             })
             .collect()
     }
 
+    /// Whether an instruction is a step to an element of local memory.
+    fn leads_to_local(&self, step: &Instruction<'_>) -> bool {
+        let ty = step.result_type().filter(|_| step.op().is_some_and(is_access_chain));
+        let local = StorageClass::Workgroup as u32;
+        matches!(ty.and_then(|ty| self.types.ty(ty)), Some(Type::Pointer { class, .. }) if class == local)
+    }
+
     /// The parts of a sum with a constant.
     fn split(&self, index: u32) -> Option<(u32, u32)> {
-        let sum = self.definitions.instruction(index).filter(|sum| sum.is(Op::IAdd))?;
+        let definitions = self.analyses.definitions();
+        let sum = definitions.instruction(index).filter(|sum| sum.is(Op::IAdd))?;
         let &[a, b] = sum.operands() else { return None };
-        let is_constant = |id| self.definitions.int_constant(id).is_some();
+        let is_constant = |id| definitions.int_constant(id).is_some();
         match (is_constant(a), is_constant(b)) {
             (false, true) => Some((a, b)),
             (true, false) => Some((b, a)),
@@ -207,19 +188,20 @@ impl<'d, 'm> Finder<'d, 'm> {
     }
 
     /// Whether a value is the same in all iterations, as far as LLVM can calculate it before them.
-    fn is_fixed(&self, id: u32, labels: &HashSet<u32>, known: &mut HashMap<u32, bool>, depth: u32) -> bool {
-        if !self.block_of.get(&id).is_some_and(|label| labels.contains(label)) {
+    fn is_fixed(&self, id: u32, of: &Loop, known: &mut HashMap<u32, bool>, depth: u32) -> bool {
+        if !self.analyses.is_defined_in(id, of) {
             return true;
         }
         if let Some(is_fixed) = known.get(&id) {
             return *is_fixed;
         }
-        let Some(instruction) = self.definitions.instruction(id).filter(|_| depth > 0) else { return false };
+        let instruction = self.analyses.definitions().instruction(id).filter(|_| depth > 0);
+        let Some(instruction) = instruction else { return false };
         let operands = instruction.operands();
         let is_fixed = match instruction.op() {
             Some(Op::Load) => operands.first().is_some_and(|from| self.built_ins.contains(from)),
             Some(Op::CompositeExtract) => {
-                operands.first().is_some_and(|of| self.is_fixed(*of, labels, known, depth - 1))
+                operands.first().is_some_and(|from| self.is_fixed(*from, of, known, depth - 1))
             }
             Some(
                 Op::IAdd
@@ -233,7 +215,7 @@ impl<'d, 'm> Finder<'d, 'm> {
                 | Op::InBoundsAccessChain
                 | Op::PtrAccessChain
                 | Op::InBoundsPtrAccessChain,
-            ) => operands.iter().all(|operand| self.is_fixed(*operand, labels, known, depth - 1)),
+            ) => operands.iter().all(|operand| self.is_fixed(*operand, of, known, depth - 1)),
             _ => false,
         };
         known.insert(id, is_fixed);

@@ -23,7 +23,7 @@ use crate::passes::opaque_values::{change_values, converted, hidden_zero};
 use crate::passes::{Pass, Result, pass};
 use crate::table::{POCL_CPU_7, fault};
 use oclave_spirv::analysis::Analyses;
-use oclave_spirv::analysis::control_flow::{Block, Flow};
+use oclave_spirv::analysis::control_flow::Flow;
 use oclave_spirv::{
     BuiltIn, Cursor, Definitions, Editor, Instruction, Module, Op, TypeTable, is_access_chain,
 };
@@ -66,22 +66,12 @@ pub(crate) fn hide(analyses: &Analyses<'_>, address_bits: u32) -> Result<Option<
     let ids: HashSet<u32> =
         module.built_ins().filter(|(_, n)| is_of_work_item(*n)).map(|(id, _)| id).collect();
     let mut counters = HashSet::new();
-    let flows: HashMap<u32, &Flow<'_>> = analyses.flows().iter().map(|flow| (flow.function, flow)).collect();
-    let (mut flow, mut block) = (None, 0);
-    for instruction in module.instructions() {
-        match instruction.op() {
-            Some(Op::Function) => flow = instruction.result_id().and_then(|id| flows.get(&id).copied()),
-            Some(Op::Label) => {
-                let is_it = |b: &Block<'_>| Some(b.label) == instruction.result_id();
-                block = flow.and_then(|flow| flow.blocks.iter().position(is_it)).unwrap_or(0);
+    for flow in analyses.flows() {
+        for (block, id) in flow.code(definitions).filter_map(|(block, i)| Some((block, i.result_id()?))) {
+            let masked = sums.masks.get(&id);
+            if masked.is_some_and(|masked| counts(definitions, flow, &ids, block, *masked)) {
+                counters.insert(id);
             }
-            _ => {}
-        }
-        let masked = instruction.result_id().and_then(|id| sums.masks.get(&id));
-        if let (Some(flow), Some(masked)) = (flow, masked)
-            && counts(definitions, flow, &ids, block, *masked)
-        {
-            counters.extend(instruction.result_id());
         }
     }
     if counters.is_empty() {

@@ -31,9 +31,7 @@ use oclave_spirv::analysis::Analyses;
 use oclave_spirv::analysis::calls::callees;
 use oclave_spirv::analysis::control_flow::{Flow, Loop};
 use oclave_spirv::analysis::uniformity::{Uniformity, makes_value};
-use oclave_spirv::{
-    Definitions, Editor, Instruction, Module, Op, Role, StorageClass, VOLATILE, is_terminator,
-};
+use oclave_spirv::{Editor, Instruction, Module, Op, Role, StorageClass, VOLATILE, is_terminator};
 
 fault! {
     /// **Q33. PoCL 7.1 on CPUs.** A value from memory that a work-item needs behind a barrier is
@@ -76,7 +74,7 @@ pub(crate) fn keep(analyses: &Analyses<'_>) -> Result<Option<Module>> {
         if !has_barriers && loops.is_empty() {
             continue;
         }
-        let body = body(definitions, flow);
+        let body = flow.code(definitions).collect();
         let search = Search { flow, body: &body, uniformity: &uniformity, addresses: &addresses };
         let facts = search.facts();
         if has_barriers {
@@ -104,11 +102,6 @@ fn called_beside_barriers(uniformity: &Uniformity<'_, '_>, flows: &[Flow<'_>]) -
 
 /// The instructions of a function's blocks, with the numbers of these.
 type Body<'m> = Vec<(usize, Instruction<'m>)>;
-
-fn body<'m>(definitions: &Definitions<'m>, flow: &Flow<'m>) -> Body<'m> {
-    let blocks = flow.blocks.iter().enumerate();
-    blocks.flat_map(|(at, block)| definitions.block(block.label).map(move |i| (at, i))).collect()
-}
 
 struct Search<'a, 'd, 'm> {
     flow: &'a Flow<'m>,

@@ -20,7 +20,7 @@
 mod writer;
 mod zeros;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use crate::Fault;
 use crate::passes::{Pass, Result, pass};
@@ -66,16 +66,15 @@ const PARTS: usize = 64;
 /// # Errors
 /// As [`Editor::finish`](oclave_spirv::Editor::finish).
 pub(crate) fn keep(analyses: &Analyses<'_>, address_bits: u32) -> Result<Option<Module>> {
-    let definitions = analyses.definitions();
     let flows = analyses.flows();
-    let uniformity = Uniformity::new(definitions, flows);
-    let values = Values::new(definitions);
+    let uniformity = Uniformity::new(analyses.definitions(), flows);
+    let values = Values::new(analyses);
     let found: Vec<(u32, Changes<'_>)> = flows
         .iter()
         .map(|flow| (flow.function, Search::new(flow, &uniformity, &values).changes()))
         .filter(|(_, changes)| !changes.phis.is_empty() || !changes.selects.is_empty())
         .collect();
-    writer::write(definitions, &values, &found, address_bits)
+    writer::write(&values, &found, address_bits)
 }
 
 /// What is written differently in a function.
@@ -89,41 +88,26 @@ struct Changes<'m> {
 
 /// What is known of the values of a module.
 struct Values<'d, 'm> {
+    analyses: &'d Analyses<'m>,
     definitions: &'d Definitions<'m>,
     types: TypeTable<'m>,
-    /// Values of blocks → the labels of these.
-    defined_in: HashMap<u32, u32>,
     /// The built-in variables of ids of work-items.
     ids: HashSet<u32>,
     /// Values that depend on the number of the work-item by what they are computed of.
     differ: HashSet<u32>,
     /// Those of `differ` that depend on it by whatever way they come.
     always_differ: HashSet<u32>,
-    /// The instructions of blocks that matter: phis and selects, by label.
-    choices: HashMap<u32, Vec<Instruction<'m>>>,
 }
 
 impl<'d, 'm> Values<'d, 'm> {
-    fn new(definitions: &'d Definitions<'m>) -> Self {
-        let (mut defined_in, mut choices) = (HashMap::new(), HashMap::new());
-        let (mut code, mut label) = (Vec::new(), None);
-        for instruction in definitions.module().instructions().skip_while(|i| !i.is(Op::Function)) {
-            code.push(instruction);
-            match instruction.op() {
-                Some(Op::FunctionEnd) => label = None,
-                Some(Op::Label) => label = instruction.result_id(),
-                _ => {}
-            }
-            let Some(label) = label else { continue };
-            defined_in.extend(instruction.result_id().map(|id| (id, label)));
-            if instruction.is(Op::Phi) || instruction.is(Op::Select) {
-                choices.entry(label).or_insert_with(Vec::new).push(instruction);
-            }
-        }
+    fn new(analyses: &'d Analyses<'m>) -> Self {
+        let definitions = analyses.definitions();
+        let code = analyses.flows().iter().flat_map(|flow| flow.code(definitions));
+        let code: Vec<Instruction<'m>> = code.map(|(_, instruction)| instruction).collect();
         let types = TypeTable::new(definitions);
         let ids = id_variables(definitions);
         let (differ, always_differ) = (HashSet::new(), HashSet::new());
-        let mut values = Self { definitions, types, defined_in, ids, differ, always_differ, choices };
+        let mut values = Self { analyses, definitions, types, ids, differ, always_differ };
         values.differ = values.differing(&code);
         values.always_differ = values.always_differing(&code);
         values
@@ -190,10 +174,10 @@ impl<'d, 'm> Values<'d, 'm> {
     }
 
     /// Whether a value stays the same in a loop, so that compilers can compute it before the loop.
-    fn is_invariant(&self, value: u32, labels: &HashSet<u32>) -> bool {
+    fn is_invariant(&self, value: u32, of: &Loop) -> bool {
         let (mut open, mut seen) = (vec![value], HashSet::new());
         while let Some(id) = open.pop() {
-            if !self.defined_in.get(&id).is_some_and(|label| labels.contains(label)) || !seen.insert(id) {
+            if !self.analyses.is_defined_in(id, of) || !seen.insert(id) {
                 continue;
             }
             let instruction = self.definitions.instruction(id).filter(|i| passes_on(i) && !i.is(Op::Phi));
@@ -234,7 +218,7 @@ impl<'d, 'm> Values<'d, 'm> {
 
     /// Whether a value can be changed where the function begins.
     fn is_early(&self, value: u32) -> bool {
-        !self.defined_in.contains_key(&value)
+        self.analyses.block_of(value).is_none()
     }
 }
 
@@ -248,15 +232,13 @@ struct Search<'a, 'd, 'm> {
     flow: &'a Flow<'m>,
     uniformity: &'a Uniformity<'d, 'm>,
     values: &'a Values<'d, 'm>,
-    /// The loops that compilers may split by a condition, with the labels of their blocks. Loops with barriers stay whole.
-    split_loops: Vec<(&'a Loop, HashSet<u32>)>,
+    /// The loops that compilers may split by a condition. Loops with barriers stay whole.
+    split_loops: Vec<&'a Loop>,
 }
 
 impl<'a, 'd, 'm> Search<'a, 'd, 'm> {
     fn new(flow: &'a Flow<'m>, uniformity: &'a Uniformity<'d, 'm>, values: &'a Values<'d, 'm>) -> Self {
-        let label = |block: &usize| Some(flow.blocks.get(*block)?.label);
-        let split = flow.loops.iter().filter(|of| !uniformity.has_barrier(flow, of));
-        let split_loops = split.map(|of| (of, of.blocks.iter().filter_map(label).collect())).collect();
+        let split_loops = flow.loops.iter().filter(|of| !uniformity.has_barrier(flow, of)).collect();
         Self { flow, uniformity, values, split_loops }
     }
 
@@ -267,11 +249,11 @@ impl<'a, 'd, 'm> Search<'a, 'd, 'm> {
         }
         let outside = self.conditions_that_leave_loops();
         for (at, block) in self.flow.blocks.iter().enumerate() {
-            let Some(choices) = self.values.choices.get(&block.label) else { continue };
-            if choices.iter().any(|choice| choice.is(Op::Phi)) && self.joins_after_loops(at) {
-                choices.iter().filter(|i| i.is(Op::Phi)).for_each(|phi| self.add_phi(at, phi, &mut changes));
+            let all = |op: Op| self.values.definitions.block(block.label).filter(move |i| i.is(op));
+            if all(Op::Phi).next().is_some() && self.joins_after_loops(at) {
+                all(Op::Phi).for_each(|phi| self.add_phi(at, &phi, &mut changes));
             }
-            for choice in choices.iter().filter(|choice| choice.is(Op::Select)) {
+            for choice in all(Op::Select) {
                 let &[condition, a, b] = choice.operands() else { continue };
                 let are_same = [a, b].iter().all(|id| !self.values.always_differ.contains(id));
                 if are_same
@@ -280,7 +262,7 @@ impl<'a, 'd, 'm> Search<'a, 'd, 'm> {
                     && (self.leaves_loops(at, condition)
                         || !self.values.parts(condition).is_disjoint(&outside))
                 {
-                    changes.selects.push(*choice);
+                    changes.selects.push(choice);
                 }
             }
         }
@@ -295,8 +277,7 @@ impl<'a, 'd, 'm> Search<'a, 'd, 'm> {
             if self.split_loops_around(at).next().is_none() {
                 continue;
             }
-            let selects = self.values.choices.get(&block.label).into_iter().flatten();
-            let selects = selects.filter(|choice| choice.is(Op::Select));
+            let selects = self.values.definitions.block(block.label).filter(|i| i.is(Op::Select));
             let conditions = selects.filter_map(|choice| choice.operand(0)).chain(condition(self.flow, at));
             for part in conditions.flat_map(|condition| self.values.parts(condition)) {
                 if self.leaves_a_loop(at, part) && self.differs(part) {
@@ -375,10 +356,10 @@ impl<'a, 'd, 'm> Search<'a, 'd, 'm> {
 
     /// Whether compilers can take a value out of a loop around a block.
     fn leaves_a_loop(&self, at: usize, value: u32) -> bool {
-        self.split_loops_around(at).any(|labels| self.values.is_invariant(value, labels))
+        self.split_loops_around(at).any(|of| self.values.is_invariant(value, of))
     }
 
-    fn split_loops_around(&self, at: usize) -> impl Iterator<Item = &HashSet<u32>> {
-        self.split_loops.iter().filter(move |(of, _)| of.blocks.contains(&at)).map(|(_, labels)| labels)
+    fn split_loops_around(&self, at: usize) -> impl Iterator<Item = &Loop> {
+        self.split_loops.iter().copied().filter(move |of| of.blocks.contains(&at))
     }
 }

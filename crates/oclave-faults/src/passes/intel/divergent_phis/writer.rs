@@ -8,14 +8,13 @@ use super::{Changes, Values};
 use crate::passes::Result;
 use crate::passes::built_in_vector::BuiltInVector;
 use crate::passes::opaque_values::{change_phi, is_largest, select};
-use oclave_spirv::{BuiltIn, Cursor, Definitions, Editor, Instruction, Module, Op};
+use oclave_spirv::{BuiltIn, Cursor, Editor, Instruction, Module, Op};
 
 /// The module with these changes of functions; `None` where there are none.
 ///
 /// # Errors
 /// As [`Editor::finish`].
 pub(crate) fn write(
-    definitions: &Definitions<'_>,
     values: &Values<'_, '_>,
     found: &[(u32, Changes<'_>)],
     address_bits: u32,
@@ -23,7 +22,7 @@ pub(crate) fn write(
     if found.is_empty() {
         return Ok(None);
     }
-    let mut edit = Editor::new(definitions);
+    let mut edit = Editor::new(values.definitions);
     let local = BuiltInVector::add(&mut edit, BuiltIn::LocalInvocationId, address_bits);
     for (function, changes) in found {
         change(&mut edit, values, &local, *function, changes);

@@ -24,11 +24,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use crate::Fault;
 use crate::passes::mesa::nesting::{Nesting, by_unrolling, labels, own};
 use crate::passes::mesa::wide_switches;
+use crate::passes::pieces::Pieces;
 use crate::passes::{Error, Pass, Result, pass};
 use crate::table::{LLVMPIPE, fault};
 use oclave_spirv::analysis::Analyses;
 use oclave_spirv::analysis::control_flow::{Flow, Tree};
-use oclave_spirv::{Definitions, Editor, Instruction, Module, Op, Role};
+use oclave_spirv::{Definitions, Editor, Module, Op};
 use writer::Writer;
 
 fault! {
@@ -136,7 +137,6 @@ struct Facts<'f, 'm> {
 
 impl<'f, 'm> Facts<'f, 'm> {
     fn new(definitions: &Definitions<'m>, flows: &'f [Flow<'m>]) -> Self {
-        let sizes = sizes(definitions.module());
         let mut facts = Self {
             flows: flows.iter().map(|flow| (flow.function, flow)).collect(),
             nestings: flows.iter().map(|flow| (flow.function, Nesting::of(definitions, flow))).collect(),
@@ -144,13 +144,13 @@ impl<'f, 'm> Facts<'f, 'm> {
             loops: BTreeMap::new(),
         };
         for flow in flows {
-            facts.sum_up(flow.function, &sizes);
+            facts.sum_up(definitions, flow.function);
         }
         facts
     }
 
     /// Sums up a function, and first those that it calls. What calls itself counts as nothing there.
-    fn sum_up(&mut self, function: u32, sizes: &HashMap<u32, Vec<usize>>) {
+    fn sum_up(&mut self, definitions: &Definitions<'m>, function: u32) {
         let (mut open, mut begun) = (vec![function], BTreeSet::new());
         while let Some(id) = open.last().copied() {
             let Some(flow) = self.flows.get(&id).copied().filter(|_| !self.total.contains_key(&id)) else {
@@ -171,8 +171,7 @@ impl<'f, 'm> Facts<'f, 'm> {
                 flow.loops_around(at).count() + inside.copied().unwrap_or(0)
             });
             let loops = loops.max().unwrap_or(0);
-            let unrolled = sizes.get(&id).map_or(0, |sizes| by_unrolling(flow, sizes));
-            self.total.insert(id, conditions.unwrap_or(0) + unrolled);
+            self.total.insert(id, conditions.unwrap_or(0) + by_unrolling(definitions, flow));
             self.loops.insert(id, loops);
             open.pop();
         }
@@ -184,24 +183,6 @@ impl<'f, 'm> Facts<'f, 'm> {
         let called = block.calls.iter().filter_map(|callee| self.total.get(callee)).max();
         own(block).max(called.copied().unwrap_or(0))
     }
-}
-
-/// The number of instructions of each block, by function.
-fn sizes(module: &Module) -> HashMap<u32, Vec<usize>> {
-    let mut sizes: HashMap<u32, Vec<usize>> = HashMap::new();
-    let mut function = 0;
-    for instruction in module.instructions().skip_while(|i| !i.is(Op::Function)) {
-        match instruction.op() {
-            Some(Op::Function) => function = instruction.result_id().unwrap_or(0),
-            Some(Op::Label) => sizes.entry(function).or_default().push(0),
-            _ => {
-                if let Some(size) = sizes.get_mut(&function).and_then(|of| of.last_mut()) {
-                    *size += 1;
-                }
-            }
-        }
-    }
-    sizes
 }
 
 /// The functions that do, or call what does, something that work-items of a group or of a sub-group
@@ -232,15 +213,10 @@ fn together(module: &Module, flows: &[Flow<'_>]) -> BTreeSet<u32> {
 struct Plan<'f, 'm> {
     definitions: &'f Definitions<'m>,
     flow: &'f Flow<'m>,
-    places: HashMap<u32, usize>,
     /// The blocks that `head` leads to, but for the first of the function, and their states.
     cuts: BTreeMap<usize, u32>,
-    /// The dominators of the new function: its blocks, and `head` behind them.
-    dominators: Tree,
-    /// The block of each instruction with a result.
-    defined: HashMap<u32, usize>,
-    /// Values that are used where `head` may have led to, with their types.
-    kept: BTreeMap<u32, u32>,
+    /// The blocks of the new function.
+    pieces: Pieces<'f, 'm>,
 }
 
 impl<'f, 'm> Plan<'f, 'm> {
@@ -251,7 +227,7 @@ impl<'f, 'm> Plan<'f, 'm> {
             return None;
         }
         let cuts: BTreeMap<usize, u32> = places_to_cut(facts, flow)?.into_iter().zip(1..).collect();
-        let places: HashMap<u32, usize> =
+        let places: BTreeMap<u32, usize> =
             flow.blocks.iter().enumerate().map(|(at, block)| (block.label, at)).collect();
         let head = flow.blocks.len();
         let mut successors: Vec<Vec<usize>> = Vec::new();
@@ -262,62 +238,9 @@ impl<'f, 'm> Plan<'f, 'm> {
         }
         successors.push(std::iter::once(0).chain(cuts.keys().copied()).collect());
         let dominators = Tree::new(&successors, head);
-        let defined = defined(definitions, function);
-        let mut plan = Self { definitions, flow, places, cuts, dominators, defined, kept: BTreeMap::new() };
-        plan.kept = plan.find_kept()?;
-        Some(plan)
-    }
-
-    /// Whether a value is there in a block without help.
-    fn is_there(&self, id: u32, block: usize) -> bool {
-        self.defined.get(&id).is_none_or(|at| self.dominators.is_ancestor(*at, block))
-    }
-
-    fn find_kept(&self) -> Option<BTreeMap<u32, u32>> {
-        let mut kept = BTreeMap::new();
-        for (block, instruction) in self.code() {
-            if instruction.is(Op::Phi) && self.cuts.contains_key(&block) {
-                self.keepable(instruction.result_type()?)?;
-            }
-            for (id, _) in self.missing(&instruction, block) {
-                kept.insert(id, self.keepable(self.definitions.type_of(id)?)?);
-            }
-        }
-        Some(kept)
-    }
-
-    /// The type, if a private variable can hold its values.
-    fn keepable(&self, ty: u32) -> Option<u32> {
-        self.definitions.is_storable(ty).then_some(ty)
-    }
-
-    /// The values that an instruction uses, and the block in which, or at whose end, it does.
-    fn uses(&self, instruction: &Instruction<'_>, block: usize) -> Vec<(u32, usize)> {
-        if instruction.is(Op::Phi) {
-            let pairs = instruction.operands().chunks_exact(2);
-            return pairs
-                .filter_map(|pair| Some((*pair.first()?, *self.places.get(pair.get(1)?)?)))
-                .collect();
-        }
-        let mut found = Vec::new();
-        instruction.visit_ids(self.definitions, |index, role| {
-            if role == Role::Id
-                && let Some(id) = instruction.word(index)
-            {
-                found.push((id, block));
-            }
-        });
-        found
-    }
-
-    /// Those of these values that are not there without help.
-    fn missing(&self, instruction: &Instruction<'_>, block: usize) -> impl Iterator<Item = (u32, usize)> {
-        self.uses(instruction, block).into_iter().filter(|(id, at)| !self.is_there(*id, *at))
-    }
-
-    /// The instructions of the function, each with its block.
-    fn code(&self) -> impl Iterator<Item = (usize, Instruction<'m>)> {
-        code(self.definitions, self.flow.function)
+        let (code, entered) = (flow.code(definitions).collect(), cuts.keys().copied().collect());
+        let pieces = Pieces::new(definitions, flow, code, places, entered, dominators)?;
+        Some(Self { definitions, flow, cuts, pieces })
     }
 }
 
@@ -344,22 +267,4 @@ fn places_to_cut(facts: &Facts<'_, '_>, flow: &Flow<'_>) -> Option<BTreeSet<usiz
     }
     cuts.remove(&0);
     (!cuts.is_empty()).then_some(cuts)
-}
-
-/// The blocks of values that may not be there in other blocks.
-fn defined(definitions: &Definitions<'_>, function: u32) -> HashMap<u32, usize> {
-    let values = code(definitions, function).filter(|(_, i)| !i.is(Op::Label) && !i.is(Op::Variable));
-    values.filter_map(|(block, value)| Some((value.result_id()?, block))).collect()
-}
-
-/// The instructions of a function's blocks, each with the number of its block.
-fn code<'m>(
-    definitions: &Definitions<'m>,
-    function: u32,
-) -> impl Iterator<Item = (usize, Instruction<'m>)> + use<'m> {
-    let mut blocks = 0_usize;
-    definitions.body(function).filter_map(move |instruction| {
-        blocks += usize::from(instruction.is(Op::Label));
-        Some((blocks.checked_sub(1)?, instruction))
-    })
 }

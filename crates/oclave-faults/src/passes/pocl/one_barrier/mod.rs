@@ -20,13 +20,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::passes::Result;
 use crate::passes::built_in_vector::BuiltInVector;
+use crate::passes::pieces::Pieces;
 use crate::passes::pocl::barrier;
 use crate::passes::pocl::barriers::is_tangled;
 use crate::table::{POCL_CPU_6, fault};
 use oclave_spirv::analysis::control_flow::{Flow, Tree};
 use oclave_spirv::analysis::uniformity::Uniformity;
 use oclave_spirv::{
-    BuiltIn, Definitions, Editor, Instruction, Module, Op, Role, SCOPE_WORKGROUP, is_group_function,
+    BuiltIn, Definitions, Editor, Instruction, Module, Op, SCOPE_WORKGROUP, is_group_function,
 };
 use writer::Writer;
 
@@ -115,13 +116,7 @@ pub(crate) struct Plan<'f, 'm> {
     definitions: &'f Definitions<'m>,
     flow: &'f Flow<'m>,
     parts: Vec<Part>,
-    /// For each block, its last part.
-    last: BTreeMap<u32, usize>,
-    /// The part of each instruction with a result.
-    defined: BTreeMap<u32, usize>,
-    dominators: Tree,
-    /// Values that are used where the new function may come from a barrier, with their types.
-    kept: BTreeMap<u32, u32>,
+    pieces: Pieces<'f, 'm>,
     /// Ends of blocks that lead back to a loop's header by way of the barrier: last part → the header.
     back: BTreeMap<usize, usize>,
 }
@@ -142,15 +137,14 @@ impl<'f, 'm> Plan<'f, 'm> {
         if flow.irreducible {
             return None;
         }
-        let (parts, last, defined) = divide(definitions, flow)?;
+        let (parts, last, code) = divide(definitions, flow)?;
         let firsts: BTreeMap<u32, usize> =
             parts.iter().enumerate().filter_map(|(at, part)| Some((part.label?, at))).collect();
         let back = back_edges(flow, &firsts, &last);
         let dominators = dominators(flow, &parts, (&firsts, &last), &back);
-        let mut plan =
-            Self { definitions, flow, parts, last, defined, dominators, kept: BTreeMap::new(), back };
-        plan.kept = plan.find_kept()?;
-        Some(plan)
+        let headers = back.values().copied().collect();
+        let pieces = Pieces::new(definitions, flow, code, last, headers, dominators)?;
+        Some(Self { definitions, flow, parts, pieces, back })
     }
 
     /// How many blocks lead to the barrier.
@@ -161,105 +155,36 @@ impl<'f, 'm> Plan<'f, 'm> {
         ends + returns.count() + self.back.len()
     }
 
-    /// Whether a value is still what it was in a part, without help.
-    fn is_there(&self, id: u32, part: usize) -> bool {
-        self.defined.get(&id).is_none_or(|at| self.dominators.is_ancestor(*at, part))
-    }
-
-    /// Whether the loop leads to a part: after a barrier, or to a header.
+    /// Whether the loop leads to a part: after a barrier, or to a header that ends of blocks lead to by way of the barrier.
     fn is_resumed(&self, part: usize) -> bool {
-        self.parts.get(part).is_some_and(|of| of.label.is_none()) || self.is_header(part)
-    }
-
-    /// Whether a part is a header that ends of blocks lead to by way of the barrier. Its phis
-    /// become variables.
-    fn is_header(&self, part: usize) -> bool {
-        self.back.values().any(|header| *header == part)
-    }
-
-    /// The instructions of the function, each with its part.
-    fn code(&self) -> impl Iterator<Item = (usize, Instruction<'m>)> {
-        self.definitions.body(self.flow.function).scan(0, |part, instruction| {
-            *part += usize::from(is_start(&instruction) && !self.is_first_label(&instruction));
-            Some((*part, instruction))
-        })
-    }
-
-    fn find_kept(&self) -> Option<BTreeMap<u32, u32>> {
-        let mut kept = BTreeMap::new();
-        for (part, instruction) in self.code() {
-            for (id, _) in self.missing(&instruction, part) {
-                let ty = self.definitions.type_of(id)?;
-                kept.insert(id, self.definitions.is_storable(ty).then_some(ty)?);
-            }
-        }
-        Some(kept)
-    }
-
-    fn is_first_label(&self, instruction: &Instruction<'_>) -> bool {
-        instruction.result_id().is_some_and(|id| self.flow.blocks.first().is_some_and(|b| b.label == id))
-    }
-
-    /// The values that an instruction uses, and the part at whose end, or in which, it does.
-    fn uses(&self, instruction: &Instruction<'_>, part: usize) -> Vec<(u32, usize)> {
-        if instruction.is(Op::Phi) {
-            let pairs = instruction.operands().chunks_exact(2);
-            return pairs.filter_map(|pair| Some((*pair.first()?, *self.last.get(pair.get(1)?)?))).collect();
-        }
-        let mut found = Vec::new();
-        instruction.visit_ids(self.definitions, |index, role| {
-            if role == Role::Id
-                && let Some(id) = instruction.word(index)
-            {
-                found.push((id, part));
-            }
-        });
-        found
-    }
-
-    /// Those of these values that are not what they were there, without help.
-    fn missing(&self, instruction: &Instruction<'_>, part: usize) -> Vec<(u32, usize)> {
-        let uses = self.uses(instruction, part).into_iter();
-        uses.filter(|(id, at)| !self.is_there(*id, *at)).collect()
+        self.parts.get(part).is_some_and(|of| of.label.is_none()) || self.pieces.entered.contains(&part)
     }
 }
 
-/// Whether an instruction begins a part: a label, or a barrier, which ends the one before.
-fn is_start(instruction: &Instruction<'_>) -> bool {
-    instruction.is(Op::Label) || instruction.is(Op::ControlBarrier)
-}
+/// The parts, the last one of each block, and the instructions behind labels, each with its part.
+type Divided<'m> = (Vec<Part>, BTreeMap<u32, usize>, Vec<(usize, Instruction<'m>)>);
 
-type Divided = (Vec<Part>, BTreeMap<u32, usize>, BTreeMap<u32, usize>);
-
-fn divide(definitions: &Definitions<'_>, flow: &Flow<'_>) -> Option<Divided> {
-    let (mut parts, mut last, mut defined) = (Vec::<Part>::new(), BTreeMap::new(), BTreeMap::new());
-    let mut block = 0;
-    for instruction in definitions.body(flow.function) {
-        match instruction.op() {
-            Some(Op::Label) => {
-                block = instruction.result_id()?;
-                parts.push(Part { label: Some(block), ends_at_barrier: false });
-            }
-            Some(Op::ControlBarrier) => {
-                if definitions.int_constant(instruction.operand(0)?) != Some(SCOPE_WORKGROUP) {
-                    return None;
+fn divide<'m>(definitions: &Definitions<'m>, flow: &Flow<'m>) -> Option<Divided<'m>> {
+    let (mut parts, mut last, mut code) = (Vec::<Part>::new(), BTreeMap::new(), Vec::new());
+    for block in &flow.blocks {
+        parts.push(Part { label: Some(block.label), ends_at_barrier: false });
+        for instruction in definitions.block(block.label) {
+            match instruction.op() {
+                Some(Op::ControlBarrier) => {
+                    if definitions.int_constant(instruction.operand(0)?) != Some(SCOPE_WORKGROUP) {
+                        return None;
+                    }
+                    parts.last_mut()?.ends_at_barrier = true;
+                    parts.push(Part { label: None, ends_at_barrier: false });
                 }
-                parts.last_mut()?.ends_at_barrier = true;
-                parts.push(Part { label: None, ends_at_barrier: false });
+                Some(Op::ReturnValue) => return None,
+                _ => {}
             }
-            Some(Op::ReturnValue) => return None,
-            Some(Op::Variable | Op::FunctionParameter) => {}
-            _ => {
-                if let Some(id) = instruction.result_id() {
-                    defined.insert(id, parts.len().checked_sub(1)?);
-                }
-            }
+            code.push((parts.len() - 1, instruction));
         }
-        if !parts.is_empty() {
-            last.insert(block, parts.len() - 1);
-        }
+        last.insert(block.label, parts.len() - 1);
     }
-    Some((parts, last, defined))
+    Some((parts, last, code))
 }
 
 /// The edges that close loops which may come round without a barrier.

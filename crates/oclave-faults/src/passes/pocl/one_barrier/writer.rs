@@ -1,7 +1,5 @@
 //! The new function, written over the old one.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::{BOTH_FENCES, END, Plan};
 use crate::passes::built_in_vector::BuiltInVector;
 use crate::passes::kept_values::KeptValues;
@@ -26,19 +24,7 @@ pub(super) struct Writer<'p, 'f, 'm> {
 impl<'p, 'f, 'm> Writer<'p, 'f, 'm> {
     pub(super) fn write(edit: &mut Editor<'_>, plan: &'p Plan<'f, 'm>, size: Option<&'p BuiltInVector>) {
         let function = plan.flow.function;
-        let kept = KeptValues::new(edit, function, &plan.kept);
-        let phis = plan.code().filter(|(_, i)| i.is(Op::Phi));
-        let phis: BTreeMap<u32, (usize, Instruction<'_>)> =
-            phis.filter_map(|(part, phi)| Some((phi.result_id()?, (part, phi)))).collect();
-        let mut inlets = BTreeMap::new();
-        for (id, (part, phi)) in &phis {
-            if let Some(label) = plan.parts.get(*part).and_then(|part| part.label) {
-                kept.store(&mut edit.at_start(label), *id);
-            }
-            if let Some(ty) = phi.result_type().filter(|_| plan.is_header(*part)) {
-                inlets.insert(*id, edit.variable(function, ty, None));
-            }
-        }
+        let kept = KeptValues::new(edit, &plan.pieces);
         let int = edit.int_type(32);
         let state = edit.variable(function, int, None);
         let size = size.filter(|_| plan.ways_to_latch() == 2);
@@ -46,9 +32,14 @@ impl<'p, 'f, 'm> Writer<'p, 'f, 'm> {
         let labels = plan.parts.iter().map(|part| part.label.unwrap_or_else(|| edit.fresh_id())).collect();
         let [head, latch] = [edit.fresh_id(), edit.fresh_id()];
         let writer = Self { plan, another_way, kept, state, head, latch, labels };
+        // Variables of the old function come before its first block now.
+        if let Some(first) = plan.flow.blocks.first().and_then(|of| plan.definitions.instruction(of.label)) {
+            let entry = edit.fresh_id();
+            edit.replace(&first, Op::Label, &[entry]);
+        }
         writer.begin(&mut edit.at_entry(function));
-        plan.code().for_each(|(part, instruction)| writer.change(edit, &instruction, part));
-        writer.pass_values(edit, &inlets);
+        plan.pieces.code.iter().for_each(|(part, instruction)| writer.change(edit, instruction, *part));
+        writer.pass_values(edit);
         if let Some(last) = plan.flow.blocks.last().and_then(|block| block.terminator) {
             writer.end(&mut edit.after(&last));
         }
@@ -107,11 +98,6 @@ impl<'p, 'f, 'm> Writer<'p, 'f, 'm> {
     /// Changes an instruction of a part that is no phi.
     fn change(&self, edit: &mut Editor<'_>, instruction: &Instruction<'_>, part: usize) {
         match instruction.op() {
-            // Variables of the old function come before its first block now.
-            Some(Op::Label) if self.plan.is_first_label(instruction) => {
-                let entry = edit.fresh_id();
-                edit.replace(instruction, Op::Label, &[entry]);
-            }
             Some(Op::ControlBarrier) => {
                 let Some(label) = self.labels.get(part) else { return };
                 let mut at = edit.instead_of(instruction);
@@ -131,7 +117,7 @@ impl<'p, 'f, 'm> Writer<'p, 'f, 'm> {
                 let header = header.and_then(|header| Some((*header, *self.labels.get(*header)?)));
                 let back = header.map(|(header, label)| (header, label, edit.fresh_id()));
                 let replaced = back.iter().map(|(_, label, by)| (*label, *by)).collect();
-                let missing = self.plan.missing(instruction, part).into_iter().map(|(id, _)| id);
+                let missing = self.plan.pieces.missing(instruction, part).map(|(id, _)| id);
                 self.kept.change(edit, instruction, missing, replaced);
                 if let Some((header, _, by)) = back {
                     let mut at = edit.after(instruction);
@@ -142,37 +128,14 @@ impl<'p, 'f, 'm> Writer<'p, 'f, 'm> {
         }
     }
 
-    /// Loads what phis take at the ends of parts. Phis of headers become variables, `inlets`, which ends of parts store.
-    fn pass_values(&self, edit: &mut Editor<'_>, inlets: &BTreeMap<u32, u32>) {
-        let Plan { flow, last, .. } = self.plan;
-        let ends = flow.blocks.iter().filter_map(|of| Some((*last.get(&of.label)?, of.terminator?)));
-        let ends: BTreeMap<usize, Instruction<'_>> = ends.collect();
-        let phis = || self.plan.code().map(|(_, phi)| phi).filter(|phi| phi.is(Op::Phi));
-        let missing: BTreeSet<(u32, usize)> = phis().flat_map(|phi| self.plan.missing(&phi, 0)).collect();
-        let mut loaded = BTreeMap::new();
-        for (id, part) in missing {
+    /// Writes the phis, and stores at the ends of parts what those of headers take.
+    fn pass_values(&self, edit: &mut Editor<'_>) {
+        let ends = self.plan.pieces.ends();
+        for ((part, _), values) in self.kept.write_phis(edit, &self.plan.pieces, &self.labels) {
             let Some(end) = ends.get(&part) else { continue };
-            loaded.insert((id, part), self.kept.load(&mut edit.before(end), id));
-        }
-        let at_end = |id: u32, part: usize| loaded.get(&(id, part)).copied().unwrap_or(id);
-        for phi in phis() {
-            let (Some(ty), Some(id)) = (phi.result_type(), phi.result_id()) else { continue };
-            if let Some(variable) = inlets.get(&id) {
-                for (value, part) in self.plan.uses(&phi, 0) {
-                    let Some(end) = ends.get(&part) else { continue };
-                    edit.before(end).push(Op::Store, &[*variable, at_end(value, part)]);
-                }
-                edit.replace(&phi, Op::Load, &[ty, id, *variable]);
-                continue;
+            for (value, variable) in values {
+                edit.before(end).push(Op::Store, &[variable, value]);
             }
-            let pairs = phi.operands().chunks_exact(2).filter_map(|pair| {
-                let &[value, label] = pair else { return None };
-                let part = last.get(&label).copied();
-                let from = part.and_then(|part| self.labels.get(part)).copied().unwrap_or(label);
-                Some([part.map_or(value, |part| at_end(value, part)), from])
-            });
-            let operands: Vec<u32> = [ty, id].into_iter().chain(pairs.flatten()).collect();
-            edit.replace(&phi, Op::Phi, &operands);
         }
     }
 }
