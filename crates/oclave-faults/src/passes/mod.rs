@@ -19,7 +19,6 @@ mod kept_values;
 pub(crate) mod mesa;
 mod opaque_values;
 pub(crate) mod pocl;
-mod roots;
 pub(crate) mod wrong_functions;
 
 use std::fmt;

@@ -6,6 +6,7 @@ use super::grammar::Role;
 use super::id_map::IdMap;
 use super::instruction::Instruction;
 use super::module::Module;
+use super::opcodes::is_access_chain;
 use super::section::Section;
 
 /// The defining instruction of every id of a module, built in one walk.
@@ -78,6 +79,22 @@ impl<'m> Definitions<'m> {
     pub fn is_private_variable(&self, id: u32) -> bool {
         self.instruction(id)
             .is_some_and(|i| i.is(Op::Variable) && i.operand(0) == Some(StorageClass::Function as u32))
+    }
+
+    /// The pointer that `pointer` is made of by casts and access chains: a variable, a parameter, or the result of a phi,
+    /// a selection or a load. Of more than 64 steps, the last 64 are followed.
+    pub fn root(&self, mut pointer: u32) -> u32 {
+        // The limit keeps callers linear, and ends cycles.
+        for _ in 0..64 {
+            let Some(instruction) = self.instruction(pointer) else { break };
+            pointer = match (instruction.op(), instruction.operands()) {
+                (Some(Op::Bitcast | Op::CopyObject), &[base]) => base,
+                (Some(Op::SpecConstantOp), &[_, base, ..]) => base,
+                (Some(op), &[base, ..]) if is_access_chain(op) => base,
+                _ => break,
+            };
+        }
+        pointer
     }
 
     /// Whether a private variable can hold values of the type `ty`.

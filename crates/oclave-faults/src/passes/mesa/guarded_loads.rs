@@ -44,9 +44,6 @@ pub(in crate::passes) const PASS: Pass =
 /// fewer there.
 const SURE_TO_BRANCH: usize = 16;
 
-/// How often addresses are followed to what they are made of, at most.
-const STEPS: usize = 64;
-
 /// The module with these addresses; `None` where it needs none.
 ///
 /// # Errors
@@ -145,18 +142,9 @@ impl Values<'_, '_> {
     }
 
     /// Whether an address is in a variable of the module.
-    fn is_variable(&self, mut address: u32) -> bool {
-        for _ in 0..STEPS {
-            let Some(instruction) = self.definitions.instruction(address) else { return false };
-            match instruction.op() {
-                Some(Op::Variable) => return true,
-                Some(op) if is_access_chain(op) || op == Op::Bitcast => {
-                    address = instruction.operand(0).unwrap_or(0);
-                }
-                _ => return false,
-            }
-        }
-        false
+    fn is_variable(&self, address: u32) -> bool {
+        let root = self.definitions.instruction(self.definitions.root(address));
+        root.is_some_and(|root| root.is(Op::Variable))
     }
 
     /// Whether an instruction surely stays one for llvmpipe.

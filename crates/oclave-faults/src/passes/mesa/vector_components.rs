@@ -8,9 +8,7 @@ use crate::Fault;
 use crate::passes::{Pass, Result, pass};
 use crate::table::{LLVMPIPE, fault};
 use oclave_spirv::analysis::Analyses;
-use oclave_spirv::{
-    Definitions, Editor, Instruction, Module, Op, StorageClass, Type, TypeTable, is_access_chain,
-};
+use oclave_spirv::{Definitions, Editor, Instruction, Module, Op, StorageClass, Type, TypeTable};
 
 fault! {
     /// **Q17. Mesa's rusticl 26.1.6 on llvmpipe.** `clBuildProgram` ends the process with SIGSEGV on
@@ -72,7 +70,8 @@ impl Chains<'_, '_> {
         let Type::Pointer { class, pointee } = self.types.ty(self.definitions.type_of(base)?)? else {
             return None;
         };
-        if class != StorageClass::Function as u32 || self.is_in_variable(base) {
+        let root = self.definitions.root(base);
+        if class != StorageClass::Function as u32 || self.definitions.is_private_variable(root) {
             return None;
         }
         let (_, steps) = chain.operands().get(skipped..)?.split_last()?;
@@ -89,23 +88,5 @@ impl Chains<'_, '_> {
             }
             _ => None,
         }
-    }
-    /// Whether a pointer comes from a variable by nothing but chains and casts.
-    fn is_in_variable(&self, mut pointer: u32) -> bool {
-        // A pointer is defined before what comes from it: this ends.
-        let mut before = usize::MAX;
-        while let Some(defined) = self.definitions.instruction(pointer) {
-            let next = match defined.op() {
-                Some(Op::Variable) => return true,
-                Some(Op::Bitcast | Op::CopyObject) => defined.operand(0),
-                Some(op) if is_access_chain(op) => defined.operand(0),
-                _ => None,
-            };
-            match next {
-                Some(next) if defined.at < before => (pointer, before) = (next, defined.at),
-                _ => return false,
-            }
-        }
-        false
     }
 }
