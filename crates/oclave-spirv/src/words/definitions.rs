@@ -154,6 +154,14 @@ impl<'m> Definitions<'m> {
         }
     }
 
+    /// [`int_constant`](Self::int_constant) with its sign.
+    pub fn signed_constant(&self, id: u32) -> Option<i64> {
+        let value = self.int_constant(id)?;
+        let width = self.instruction(self.type_of(id)?)?.operand(0)?;
+        let unused = 64_u32.saturating_sub(width).min(63);
+        Some((value << unused).cast_signed() >> unused)
+    }
+
     /// The instructions of a block behind its label.
     pub fn block(&self, label: u32) -> impl Iterator<Item = Instruction<'m>> + use<'m> {
         let start = self.word_index(label).unwrap_or(usize::MAX);

@@ -19,8 +19,8 @@ use oclave_spirv::analysis::control_flow::{Flow, Loop};
 use oclave_spirv::analysis::uniformity::{Uniformity, makes_value};
 use oclave_spirv::analysis::work_items::made_of_ids;
 use oclave_spirv::{
-    BuiltIn, Cursor, Definitions, Editor, Instruction, Module, Op, StorageClass, Type, TypeTable,
-    is_access_chain, is_terminator,
+    BuiltIn, Cursor, Definitions, Editor, Instruction, Module, Op, StorageClass, TypeTable, is_access_chain,
+    is_terminator,
 };
 
 fault! {
@@ -135,10 +135,7 @@ impl Values<'_, '_> {
     }
 
     fn class(&self, pointer: u32) -> Option<u32> {
-        match self.types.ty(self.definitions.type_of(pointer)?)? {
-            Type::Pointer { class, .. } => Some(class),
-            _ => None,
-        }
+        Some(self.types.pointer(self.definitions.type_of(pointer)?)?.0)
     }
 
     /// Whether an address is in a variable of the module.
