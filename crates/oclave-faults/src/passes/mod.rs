@@ -20,7 +20,6 @@ pub(crate) mod mesa;
 mod opaque_values;
 mod pieces;
 pub(crate) mod pocl;
-mod roots;
 pub(crate) mod wrong_functions;
 
 use std::fmt;

@@ -53,8 +53,8 @@ pub(crate) fn keep_side(module: &Module, side: Side) -> Result<Module> {
 
 /// The guards that a module imports: function → the side that it asks for.
 fn guards(module: &Module) -> BTreeMap<u32, Side> {
-    let linkages = module.instructions().take_while(|i| !i.is(Op::Function)).filter_map(|i| i.linkage());
-    linkages
+    module
+        .linkages()
         .filter_map(|(id, name, _)| {
             let (_, side) = GUARDS.iter().find(|(guard, _)| *guard == name)?;
             Some((id, *side))

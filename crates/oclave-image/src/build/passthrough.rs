@@ -16,9 +16,8 @@ const PASSTHROUGH: &str = "__oclave_device_global";
 /// # Errors
 /// As [`Editor::finish`].
 pub(crate) fn remove_calls(module: &Module) -> Result<Option<Module>> {
-    let linkages = module.instructions().take_while(|i| !i.is(Op::Function)).filter_map(|i| i.linkage());
     let functions: BTreeSet<u32> =
-        linkages.filter(|(_, name, _)| name == PASSTHROUGH).map(|(id, _, _)| id).collect();
+        module.linkages().filter(|(_, name, _)| name == PASSTHROUGH).map(|(id, _, _)| id).collect();
     if functions.is_empty() {
         return Ok(None);
     }

@@ -12,7 +12,9 @@
 use std::collections::BTreeSet;
 
 use crate::Result;
-use oclave_spirv::{Definitions, Editor, Instruction, Module, Op, StorageClass, Type, TypeTable};
+use oclave_spirv::{
+    Definitions, Editor, Instruction, Module, Op, StorageClass, TypeTable, first_chain_index,
+};
 
 /// Gives the chains the cast that they lack, and makes casts of null `OpConstantNull`. `None` where
 /// there are none.
@@ -79,28 +81,12 @@ fn missing_cast(
     types: &TypeTable<'_>,
     constant: &Instruction<'_>,
 ) -> Option<Cast> {
-    let &[op, base, ref indices @ ..] = constant.operands() else { return None };
-    let parts = match Op::from_u32(op)? {
-        Op::PtrAccessChain | Op::InBoundsPtrAccessChain => indices.get(1..)?,
-        Op::AccessChain | Op::InBoundsAccessChain => indices,
-        _ => return None,
-    };
-    let pointer = |ty: u32| match types.ty(ty) {
-        Some(Type::Pointer { class, pointee }) => Some((class, pointee)),
-        _ => None,
-    };
-    let (class, result) = pointer(constant.result_type()?)?;
-    let (_, mut part) = pointer(definitions.type_of(base)?)?;
-    for &index in parts {
-        part = match types.ty(part)? {
-            Type::Array { element, .. } => element,
-            Type::Vector { component, .. } => component,
-            Type::Struct { members } => {
-                *members.get(usize::try_from(definitions.int_constant(index)?).ok()?)?
-            }
-            _ => return None,
-        };
-    }
+    let &[op, ref operands @ ..] = constant.operands() else { return None };
+    let base = *operands.first()?;
+    let parts = operands.get(first_chain_index(Op::from_u32(op)?)?..)?;
+    let (class, result) = types.pointer(constant.result_type()?)?;
+    let (_, pointee) = types.pointer(definitions.type_of(base)?)?;
+    let part = parts.iter().try_fold(pointee, |ty, index| types.part(definitions, ty, *index))?;
     match parts {
         _ if part == result => None,
         [] => Some(Cast::OfBase(base)),

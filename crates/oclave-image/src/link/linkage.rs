@@ -50,7 +50,7 @@ pub(crate) fn remove_exports(module: &Module, keep: impl Fn(&str) -> bool) -> Re
 /// [`ImageError::Diagnostic`] with the name of the first that is.
 pub(crate) fn check_imports(definitions: &Definitions<'_>, facts: &VariableFacts) -> Result<()> {
     for (id, (name, kind)) in &facts.linkage {
-        let import = *kind == LinkageType::Import as u32 && !facts.builtin.contains(id);
+        let import = *kind == LinkageType::Import && !facts.builtin.contains(id);
         if import && definitions.instruction(*id).is_some_and(|i| i.is(Op::Variable)) {
             return Err(ImageError::Diagnostic(format!(
                 "variable `{name}` is declared extern, but no source of the program defines it; compile the source \

@@ -87,8 +87,8 @@ pub fn add_global_access_kernel(module: &Module, globals: &[DeviceGlobalInfo]) -
 
 /// Linkage name → module-scope variable.
 pub(crate) fn exported_variables(module: &Module) -> BTreeMap<String, u32> {
-    let linkages = module.instructions().take_while(|i| !i.is(Op::Function)).filter_map(|i| i.linkage());
-    linkages
+    module
+        .linkages()
         .filter(|(_, _, kind)| *kind == LinkageType::Export)
         .map(|(id, name, _)| (name.into_owned(), id))
         .collect()

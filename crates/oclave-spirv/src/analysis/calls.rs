@@ -47,17 +47,18 @@ pub fn callees(
 
 /// The functions with a property, and those that call them.
 pub fn with_callers(flows: &[Flow<'_>], is_so: impl Fn(&Flow<'_>) -> bool) -> BTreeSet<u32> {
-    let mut found: BTreeSet<u32> =
-        flows.iter().filter(|flow| is_so(flow)).map(|flow| flow.function).collect();
-    loop {
-        let calls = |flow: &&Flow<'_>| {
-            flow.blocks.iter().flat_map(|block| &block.calls).any(|callee| found.contains(callee))
-        };
-        let more: Vec<u32> =
-            flows.iter().filter(calls).map(|flow| flow.function).filter(|f| !found.contains(f)).collect();
-        if more.is_empty() {
-            return found;
+    let mut callers: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    for flow in flows {
+        for callee in flow.blocks.iter().flat_map(|block| &block.calls) {
+            callers.entry(*callee).or_default().push(flow.function);
         }
-        found.extend(more);
     }
+    let mut open: Vec<u32> = flows.iter().filter(|flow| is_so(flow)).map(|flow| flow.function).collect();
+    let mut found = BTreeSet::new();
+    while let Some(function) = open.pop() {
+        if found.insert(function) {
+            open.extend(callers.get(&function).into_iter().flatten());
+        }
+    }
+    found
 }

@@ -196,58 +196,21 @@ impl Evaluation<'_, '_> {
                 Err(format!("it holds the address of something that is not in {memory} memory"))
             };
         }
-        let (Op::SpecConstantOp, &[op, base, ref indices @ ..]) =
-            (instruction.op().ok_or_else(unknown)?, instruction.operands())
+        let (Some(Op::SpecConstantOp), &[op, ref operands @ ..]) = (instruction.op(), instruction.operands())
         else {
             return Err(unknown());
         };
+        let base = *operands.first().ok_or_else(unknown)?;
         let (variable, start) = self.address(base, depth + 1)?;
-        let more = match (Op::from_u32(op), indices) {
-            (Some(Op::Bitcast | Op::PtrCastToGeneric | Op::GenericCastToPtr | Op::ConvertPtrToU), []) => {
+        let more = match (Op::from_u32(op), operands) {
+            (Some(Op::Bitcast | Op::PtrCastToGeneric | Op::GenericCastToPtr | Op::ConvertPtrToU), [_]) => {
                 Some(0)
             }
-            (Some(Op::AccessChain | Op::InBoundsAccessChain), indices) => self.offset(base, 0, indices),
-            (Some(Op::PtrAccessChain | Op::InBoundsPtrAccessChain), [element, indices @ ..]) => {
-                self.index(*element).and_then(|element| self.offset(base, element, indices))
-            }
+            (Some(op), _) => self.types.chain_offset(self.definitions, op, operands),
             _ => None,
         };
         let sum = more.and_then(|more| start.checked_add(more)).ok_or_else(unknown)?;
         Ok((variable, sum))
-    }
-
-    /// Bytes from where `base` points to the part of its `element`-th neighbour that `indices`
-    /// select.
-    fn offset(&self, base: u32, element: i64, indices: &[u32]) -> Option<i64> {
-        let pointer = self.types.ty(self.definitions.type_of(base)?)?;
-        let Type::Pointer { pointee: mut ty, .. } = pointer else { return None };
-        let size_of = |ty: u32| i64::try_from(self.types.size_bytes(ty)?).ok();
-        let mut offset = element.checked_mul(size_of(ty)?)?;
-        for index in indices {
-            let index = self.index(*index)?;
-            let step = match self.types.ty(ty)? {
-                Type::Array { element: part, .. } | Type::Vector { component: part, .. } => {
-                    ty = part;
-                    index.checked_mul(size_of(part)?)?
-                }
-                Type::Struct { members } => {
-                    let member = usize::try_from(index).ok()?;
-                    let offset = *self.types.member_offsets(ty)?.get(member)?;
-                    ty = *members.get(member)?;
-                    i64::try_from(offset).ok()?
-                }
-                _ => return None,
-            };
-            offset = offset.checked_add(step)?;
-        }
-        Some(offset)
-    }
-
-    /// A constant index, which is signed.
-    fn index(&self, id: u32) -> Option<i64> {
-        let ty = self.definitions.instruction(self.definitions.type_of(id)?)?;
-        let unused = 64_u32.checked_sub(ty.operand(0)?)?;
-        Some((self.definitions.int_constant(id)? << unused) as i64 >> unused)
     }
 }
 

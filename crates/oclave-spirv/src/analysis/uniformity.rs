@@ -1,7 +1,8 @@
 //! What all work-items of a group do together: values, loops, and where barriers stand.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
+use super::calls::with_callers;
 use super::control_flow::{Flow, Loop};
 use super::references::kernel_entry;
 use crate::{
@@ -36,7 +37,8 @@ impl<'a, 'm> Uniformity<'a, 'm> {
         let (of_group, ids) = (built_ins(is_of_group), built_ins(is_id));
         let entries = definitions.module().instructions().filter_map(|i| kernel_entry(&i));
         let kernels = entries.map(|entry| entry.function).collect();
-        let mut all = Self { definitions, of_group, ids, barriers: with_barriers(flows), kernels };
+        let barriers = with_callers(flows, |flow| flow.blocks.iter().any(|block| block.barrier));
+        let mut all = Self { definitions, of_group, ids, barriers, kernels };
         all.kernels = all.bodies(flows);
         all
     }
@@ -401,24 +403,4 @@ fn is_of_group(number: u32) -> bool {
                 | B::EnqueuedWorkgroupSize
         )
     )
-}
-
-fn with_barriers(flows: &[Flow<'_>]) -> BTreeSet<u32> {
-    let mut callers: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-    let mut open = Vec::new();
-    for flow in flows {
-        for block in &flow.blocks {
-            block.calls.iter().for_each(|callee| callers.entry(*callee).or_default().push(flow.function));
-            if block.barrier {
-                open.push(flow.function);
-            }
-        }
-    }
-    let mut found = BTreeSet::new();
-    while let Some(function) = open.pop() {
-        if found.insert(function) {
-            open.extend(callers.get(&function).into_iter().flatten());
-        }
-    }
-    found
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{Decoration, Definitions, LinkageType, Op};
+use crate::{Decoration, Definitions, Instruction, LinkageType, Op};
 
 /// Names, linkage and constness of module-scope variables.
 #[derive(Debug, Default)]
@@ -10,7 +10,7 @@ pub struct VariableFacts {
     /// From `OpName`.
     pub names: BTreeMap<u32, String>,
     /// Name and linkage type, from `LinkageAttributes`.
-    pub linkage: BTreeMap<u32, (String, u32)>,
+    pub linkage: BTreeMap<u32, (String, LinkageType)>,
     /// Those with the decoration `Constant`.
     pub constant: BTreeSet<u32>,
     /// Those with the decoration `BuiltIn`.
@@ -21,22 +21,15 @@ impl VariableFacts {
     /// Reads the names and decorations of a module.
     pub fn new(definitions: &Definitions<'_>) -> Self {
         let module = definitions.module();
-        let mut facts = Self { names: module.names().collect(), ..Self::default() };
-        for instruction in module.instructions().take_while(|i| !i.is(Op::Function)) {
-            if let (Some(Op::Decorate), &[id, decoration, ..]) = (instruction.op(), instruction.operands()) {
-                if decoration == Decoration::Constant as u32 {
-                    facts.constant.insert(id);
-                } else if decoration == Decoration::BuiltIn as u32 {
-                    facts.builtin.insert(id);
-                } else if decoration == Decoration::LinkageAttributes as u32
-                    && let (Some(name), Some(&[kind, ..])) =
-                        (instruction.string(2), instruction.after_string(2))
-                {
-                    facts.linkage.insert(id, (name.into_owned(), kind));
-                }
-            }
+        let is_constant =
+            |i: &Instruction<'_>| i.is(Op::Decorate) && i.operand(1) == Some(Decoration::Constant as u32);
+        let before_code = module.instructions().take_while(|i| !i.is(Op::Function));
+        Self {
+            names: module.names().collect(),
+            linkage: module.linkages().map(|(id, name, kind)| (id, (name.into_owned(), kind))).collect(),
+            constant: before_code.filter(is_constant).filter_map(|i| i.operand(0)).collect(),
+            builtin: module.built_ins().map(|(id, _)| id).collect(),
         }
-        facts
     }
 
     /// The name of a variable; `(unnamed)` without one.
@@ -49,6 +42,6 @@ impl VariableFacts {
 
     /// Whether the variable is defined in another module.
     pub fn is_import(&self, id: u32) -> bool {
-        self.linkage.get(&id).is_some_and(|(_, kind)| *kind == LinkageType::Import as u32)
+        self.linkage.get(&id).is_some_and(|(_, kind)| *kind == LinkageType::Import)
     }
 }

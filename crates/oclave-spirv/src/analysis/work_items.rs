@@ -5,14 +5,14 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use super::control_flow::Flow;
 use super::uniformity::makes_value;
 use crate::{
-    BuiltIn, Definitions, Instruction, Op, Role, StorageClass, Type, TypeTable, is_access_chain, is_atomic,
-    is_group, is_within,
+    BuiltIn, Definitions, Instruction, Op, Role, StorageClass, Type, TypeTable, is_atomic, is_group,
+    is_within,
 };
 
 /// How often the values of a kernel are gone through, at most. What is not found by then counts as
 /// not used.
 const ROUNDS: usize = 16;
-/// How many parts of a condition or of an address are looked at.
+/// How many parts of a condition are looked at.
 const PARTS: usize = 64;
 
 /// What a value is made of.
@@ -107,12 +107,13 @@ impl<'a, 'm> WorkItems<'a, 'm> {
         let give = |id: Option<u32>, origin: Option<Origin>| id.zip(origin).into_iter().collect();
         match instruction.op() {
             Some(Op::Store) => {
-                let variable =
-                    first.map(|to| self.root(to)).filter(|id| self.definitions.is_private_variable(*id));
+                let variable = first
+                    .map(|to| self.definitions.root(to))
+                    .filter(|id| self.definitions.is_private_variable(*id));
                 give(variable, origin(first).max(origin(instruction.operand(1))))
             }
             Some(Op::Load) => {
-                let root = first.map(|from| self.root(from));
+                let root = first.map(|from| self.definitions.root(from));
                 let loaded = match root {
                     Some(root) if self.numbers.contains(&root) => Some(Origin::Number),
                     Some(root) if self.definitions.is_private_variable(root) => {
@@ -223,25 +224,10 @@ impl<'a, 'm> WorkItems<'a, 'm> {
         false
     }
 
-    /// What a pointer points into, as far as it can be seen.
-    fn root(&self, mut pointer: u32) -> u32 {
-        for _ in 0..PARTS {
-            let from = self.definitions.instruction(pointer).filter(|from| leads_into(from));
-            let Some(base) = from.and_then(|from| from.operand(0)) else { break };
-            pointer = base;
-        }
-        pointer
-    }
-
     fn is_private(&self, pointer: u32) -> bool {
         let ty = self.definitions.type_of(pointer).and_then(|ty| self.types.ty(ty));
         matches!(ty, Some(Type::Pointer { class, .. }) if class == StorageClass::Function as u32)
     }
-}
-
-/// Whether an instruction makes a pointer into what its first operand points to.
-fn leads_into(from: &Instruction<'_>) -> bool {
-    from.op().is_some_and(|op| is_access_chain(op) || matches!(op, Op::Bitcast | Op::CopyObject))
 }
 
 fn is_comparison(op: Op) -> bool {

@@ -6,6 +6,7 @@ use super::grammar::Role;
 use super::id_map::IdMap;
 use super::instruction::Instruction;
 use super::module::Module;
+use super::opcodes::is_access_chain;
 use super::section::Section;
 
 /// The defining instruction of every id of a module, built in one walk.
@@ -80,6 +81,22 @@ impl<'m> Definitions<'m> {
             .is_some_and(|i| i.is(Op::Variable) && i.operand(0) == Some(StorageClass::Function as u32))
     }
 
+    /// The pointer that `pointer` is made of by casts and access chains: a variable, a parameter, or the result of a phi,
+    /// a selection or a load. Of more than 64 steps, the last 64 are followed.
+    pub fn root(&self, mut pointer: u32) -> u32 {
+        // The limit keeps callers linear, and ends cycles.
+        for _ in 0..64 {
+            let Some(instruction) = self.instruction(pointer) else { break };
+            pointer = match (instruction.op(), instruction.operands()) {
+                (Some(Op::Bitcast | Op::CopyObject), &[base]) => base,
+                (Some(Op::SpecConstantOp), &[_, base, ..]) => base,
+                (Some(op), &[base, ..]) if is_access_chain(op) => base,
+                _ => break,
+            };
+        }
+        pointer
+    }
+
     /// Whether a private variable can hold values of the type `ty`.
     pub fn is_storable(&self, ty: u32) -> bool {
         self.instruction(ty).and_then(|of| of.op()).is_some_and(|of| {
@@ -141,6 +158,14 @@ impl<'m> Definitions<'m> {
             width @ 1..=32 => Some(low & (u64::MAX >> (64 - width))),
             _ => None,
         }
+    }
+
+    /// [`int_constant`](Self::int_constant) with its sign.
+    pub fn signed_constant(&self, id: u32) -> Option<i64> {
+        let value = self.int_constant(id)?;
+        let width = self.instruction(self.type_of(id)?)?.operand(0)?;
+        let unused = 64_u32.saturating_sub(width).min(63);
+        Some((value << unused).cast_signed() >> unused)
     }
 
     /// The instructions of a block behind its label.

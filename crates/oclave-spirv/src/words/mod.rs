@@ -16,6 +16,7 @@
 //! Opcodes, decorations, capabilities and the like are those of the `spirv` crate. Opcodes and
 //! enumerants that it does not know are numbers, and are carried through.
 
+mod access_chains;
 mod builder;
 mod code;
 mod declarations;
@@ -36,6 +37,7 @@ pub use ::spirv::{
     FunctionParameterAttribute, LinkageType, LoopControl, MAGIC_NUMBER, MemoryModel, Op, SourceLanguage,
     StorageClass,
 };
+pub use access_chains::ChainStep;
 pub use builder::{Builder, TypeId, ValueId};
 pub use code::{Code, string_words};
 pub use declarations::Declarations;
@@ -46,9 +48,9 @@ pub use id_map::IdMap;
 pub use instruction::Instruction;
 pub use module::{Instructions, Module, Version};
 pub use opcodes::{
-    ALIGNED, SCOPE_WORKGROUP, VOLATILE, is_access_chain, is_atomic, is_block_end, is_calculation,
-    is_conversion, is_decoration, is_group, is_group_function, is_group_reduction, is_integer_comparison,
-    is_pure, is_sub_group_builtin, is_sub_group_op, is_terminator, is_within,
+    ALIGNED, SCOPE_WORKGROUP, VOLATILE, first_chain_index, is_access_chain, is_atomic, is_block_end,
+    is_calculation, is_conversion, is_decoration, is_group, is_group_function, is_group_reduction,
+    is_integer_comparison, is_pure, is_sub_group_builtin, is_sub_group_op, is_terminator, is_within,
 };
 pub use section::Section;
 pub use section::{is_constant, is_type};

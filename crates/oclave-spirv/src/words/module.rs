@@ -1,8 +1,9 @@
 //! A SPIR-V module as its words.
 
+use std::borrow::Cow;
 use std::fmt;
 
-use ::spirv::{Decoration, Op, StorageClass};
+use ::spirv::{Decoration, LinkageType, Op, StorageClass};
 
 use super::instruction::Instruction;
 use crate::{Error, Result};
@@ -194,6 +195,11 @@ impl Module {
             .take_while(|i| !i.is(Op::Function))
             .filter(|i| i.is(Op::Name))
             .filter_map(|i| Some((i.operand(0)?, i.string(1)?.into_owned())))
+    }
+
+    /// The ids with a linkage name, each with the name and whether it is exported or imported.
+    pub fn linkages(&self) -> impl Iterator<Item = (u32, Cow<'_, str>, LinkageType)> {
+        self.instructions().take_while(|i| !i.is(Op::Function)).filter_map(|i| i.linkage())
     }
 
     /// The module's variables of a storage class. Those of functions are not among them.

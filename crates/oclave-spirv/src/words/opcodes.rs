@@ -24,7 +24,17 @@ pub fn is_block_end(op: Op) -> bool {
 
 /// Whether an opcode makes a pointer to a part of what its first operand points to.
 pub fn is_access_chain(op: Op) -> bool {
-    matches!(op, Op::AccessChain | Op::InBoundsAccessChain | Op::PtrAccessChain | Op::InBoundsPtrAccessChain)
+    first_chain_index(op).is_some()
+}
+
+/// Which operand of an access chain is the first index into the pointee; `None` for other opcodes. The operand before it
+/// is the base, or an index that counts whole pointees.
+pub fn first_chain_index(op: Op) -> Option<usize> {
+    match op {
+        Op::AccessChain | Op::InBoundsAccessChain => Some(1),
+        Op::PtrAccessChain | Op::InBoundsPtrAccessChain => Some(2),
+        _ => None,
+    }
 }
 
 /// Whether an opcode decorates one id, or a member of it.

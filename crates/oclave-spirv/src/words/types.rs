@@ -129,6 +129,15 @@ impl<'m> TypeTable<'m> {
         Some(self.entry(id)?.ty)
     }
 
+    /// The storage class and the pointee of a pointer type; `None` for other types.
+    #[inline]
+    pub fn pointer(&self, id: u32) -> Option<(u32, u32)> {
+        match self.ty(id)? {
+            Type::Pointer { class, pointee } => Some((class, pointee)),
+            _ => None,
+        }
+    }
+
     /// Size of a value of the type in bytes, padding included; `None` for types without a known
     /// layout. Saturates.
     pub fn size_bytes(&self, id: u32) -> Option<u64> {

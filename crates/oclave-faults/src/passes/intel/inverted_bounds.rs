@@ -20,7 +20,6 @@ use std::collections::{HashMap, HashSet};
 use crate::Fault;
 use crate::passes::built_in_vector::BuiltInVector;
 use crate::passes::opaque_values::hidden_zero;
-use crate::passes::roots::root;
 use crate::passes::{Pass, Result, pass};
 use crate::table::{INTEL, fault};
 use oclave_spirv::analysis::Analyses;
@@ -121,7 +120,7 @@ impl<'a, 'm> Facts<'a, 'm> {
                 let op = instruction.op();
                 match (op, instruction.operands()) {
                     (Some(Op::Store), &[to, value, ..]) => {
-                        let to = root(definitions, to);
+                        let to = definitions.root(to);
                         if definitions.is_private_variable(to) {
                             is_new |= facts.add(to, facts.get(value));
                         }
@@ -168,7 +167,7 @@ impl<'a, 'm> Facts<'a, 'm> {
         let all = || operands.iter().fold(0, |all, id| all | self.get(*id));
         let is_constant = |id: &u32| self.definitions.int_constant(*id).is_some();
         match (instruction.op(), operands) {
-            (Some(Op::Load), &[from, ..]) => self.get(root(self.definitions, from)),
+            (Some(Op::Load), &[from, ..]) => self.get(self.definitions.root(from)),
             (Some(Op::FunctionCall), &[callee, ..]) => self.get(callee),
             (Some(Op::ISub), &[_, taken]) if self.get(taken) & OF_ID != 0 => all() | FALLS | IS_MOVED,
             (Some(Op::SNegate | Op::Not), _) if all() & OF_ID != 0 => all() | FALLS,
@@ -243,7 +242,7 @@ impl<'a, 'm> Facts<'a, 'm> {
     fn has_effect(&self, instruction: &Instruction<'_>) -> bool {
         let Some(op) = instruction.op() else { return false };
         match (op, instruction.operand(0)) {
-            (Op::Store, Some(to)) => !self.definitions.is_private_variable(root(self.definitions, to)),
+            (Op::Store, Some(to)) => !self.definitions.is_private_variable(self.definitions.root(to)),
             _ => {
                 matches!(op, Op::ControlBarrier | Op::MemoryBarrier | Op::ImageWrite)
                     || is_group(op)

@@ -14,11 +14,11 @@ use std::collections::{BTreeSet, HashSet};
 
 use crate::Fault;
 use crate::passes::error::{Result, unsupported};
-use crate::passes::roots::{kernel_parameters, root};
 use crate::passes::{Pass, pass};
 use crate::table::{RUSTICL, fault};
 use oclave_spirv::analysis::Analyses;
 use oclave_spirv::analysis::initializer::{AddressOf, evaluate_with};
+use oclave_spirv::analysis::references::kernel_entry;
 use oclave_spirv::transform::dce;
 use oclave_spirv::{
     Cursor, Declarations, Definitions, Editor, Instruction, Module, Op, Section, StorageClass, Type,
@@ -58,7 +58,8 @@ pub(crate) fn compute(analyses: &Analyses<'_>) -> Result<Option<Module>> {
     let mut edit = Editor::new(definitions);
     let bits = types.pointer_bytes() * 8;
     let tables = tables.into_iter().map(|table| Written::new(&mut edit, bits, table)).collect();
-    let pass = Addresses { definitions, types: &types, tables, bits, parameters: kernel_parameters(module) };
+    let pass =
+        Addresses { definitions, types: &types, tables, bits, parameters: kernel_parameters(definitions) };
     for Written { table, .. } in &pass.tables {
         if let Some(variable) = definitions.instruction(table.variable)
             && let (Some(ty), &[class, initializer]) = (variable.result_type(), variable.operands())
@@ -236,7 +237,7 @@ impl Addresses<'_, '_> {
         if !matches!(ty, Some(Type::Pointer { class: CLASS, .. })) {
             return false;
         }
-        let root = root(self.definitions, pointer);
+        let root = self.definitions.root(pointer);
         match self.definitions.instruction(root) {
             Some(variable) if variable.is(Op::Variable) => {
                 self.tables.iter().any(|written| written.table.variable == root)
@@ -289,6 +290,13 @@ impl Addresses<'_, '_> {
         }
         at.push(Op::CopyObject, &[ty, result, value]);
     }
+}
+
+/// The parameters of kernels.
+fn kernel_parameters(definitions: &Definitions<'_>) -> BTreeSet<u32> {
+    let entries = definitions.module().instructions().filter_map(|i| kernel_entry(&i));
+    let heads = entries.flat_map(|entry| definitions.body(entry.function).take_while(|i| !i.is(Op::Label)));
+    heads.filter(|i| i.is(Op::FunctionParameter)).filter_map(|i| i.result_id()).collect()
 }
 
 /// Loads an element of an array of constants.

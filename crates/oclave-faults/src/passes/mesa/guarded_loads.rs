@@ -19,8 +19,8 @@ use oclave_spirv::analysis::control_flow::{Flow, Loop};
 use oclave_spirv::analysis::uniformity::{Uniformity, makes_value};
 use oclave_spirv::analysis::work_items::made_of_ids;
 use oclave_spirv::{
-    BuiltIn, Cursor, Definitions, Editor, Instruction, Module, Op, StorageClass, Type, TypeTable,
-    is_access_chain, is_terminator,
+    BuiltIn, Cursor, Definitions, Editor, Instruction, Module, Op, StorageClass, TypeTable, is_access_chain,
+    is_terminator,
 };
 
 fault! {
@@ -43,9 +43,6 @@ pub(in crate::passes) const PASS: Pass =
 /// From how many instructions on llvmpipe surely branches. It counts eight of its own. Ours may become
 /// fewer there.
 const SURE_TO_BRANCH: usize = 16;
-
-/// How often addresses are followed to what they are made of, at most.
-const STEPS: usize = 64;
 
 /// The module with these addresses; `None` where it needs none.
 ///
@@ -120,25 +117,13 @@ impl Values<'_, '_> {
     }
 
     fn class(&self, pointer: u32) -> Option<u32> {
-        match self.types.ty(self.definitions.type_of(pointer)?)? {
-            Type::Pointer { class, .. } => Some(class),
-            _ => None,
-        }
+        Some(self.types.pointer(self.definitions.type_of(pointer)?)?.0)
     }
 
     /// Whether an address is in a variable of the module.
-    fn is_variable(&self, mut address: u32) -> bool {
-        for _ in 0..STEPS {
-            let Some(instruction) = self.definitions.instruction(address) else { return false };
-            match instruction.op() {
-                Some(Op::Variable) => return true,
-                Some(op) if is_access_chain(op) || op == Op::Bitcast => {
-                    address = instruction.operand(0).unwrap_or(0);
-                }
-                _ => return false,
-            }
-        }
-        false
+    fn is_variable(&self, address: u32) -> bool {
+        let root = self.definitions.instruction(self.definitions.root(address));
+        root.is_some_and(|root| root.is(Op::Variable))
     }
 
     /// Whether an instruction surely stays one for llvmpipe.

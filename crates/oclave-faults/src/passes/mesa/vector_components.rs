@@ -9,7 +9,7 @@ use crate::passes::{Pass, Result, pass};
 use crate::table::{LLVMPIPE, fault};
 use oclave_spirv::analysis::Analyses;
 use oclave_spirv::{
-    Definitions, Editor, Instruction, Module, Op, StorageClass, Type, TypeTable, is_access_chain,
+    Definitions, Editor, Instruction, Module, Op, StorageClass, Type, TypeTable, first_chain_index,
 };
 
 fault! {
@@ -63,49 +63,16 @@ struct Chains<'a, 'm> {
 impl Chains<'_, '_> {
     /// The vector that an access chain leads into.
     fn vector(&self, chain: &Instruction<'_>) -> Option<u32> {
-        let skipped = match chain.op()? {
-            Op::AccessChain | Op::InBoundsAccessChain => 1,
-            Op::PtrAccessChain | Op::InBoundsPtrAccessChain => 2,
-            _ => return None,
-        };
+        let skipped = first_chain_index(chain.op()?)?;
         let base = chain.operand(0)?;
-        let Type::Pointer { class, pointee } = self.types.ty(self.definitions.type_of(base)?)? else {
-            return None;
-        };
-        if class != StorageClass::Function as u32 || self.is_in_variable(base) {
+        let (class, pointee) = self.types.pointer(self.definitions.type_of(base)?)?;
+        let root = self.definitions.root(base);
+        if class != StorageClass::Function as u32 || self.definitions.is_private_variable(root) {
             return None;
         }
         let (_, steps) = chain.operands().get(skipped..)?.split_last()?;
-        let reached = steps.iter().try_fold(pointee, |ty, index| self.part(ty, *index))?;
+        let reached =
+            steps.iter().try_fold(pointee, |ty, index| self.types.part(self.definitions, ty, *index))?;
         matches!(self.types.ty(reached)?, Type::Vector { .. }).then_some(reached)
-    }
-
-    fn part(&self, ty: u32, index: u32) -> Option<u32> {
-        match self.types.ty(ty)? {
-            Type::Array { element, .. } | Type::RuntimeArray { element } => Some(element),
-            Type::Struct { members } => {
-                let at = usize::try_from(self.definitions.int_constant(index)?).ok()?;
-                members.get(at).copied()
-            }
-            _ => None,
-        }
-    }
-    /// Whether a pointer comes from a variable by nothing but chains and casts.
-    fn is_in_variable(&self, mut pointer: u32) -> bool {
-        // A pointer is defined before what comes from it: this ends.
-        let mut before = usize::MAX;
-        while let Some(defined) = self.definitions.instruction(pointer) {
-            let next = match defined.op() {
-                Some(Op::Variable) => return true,
-                Some(Op::Bitcast | Op::CopyObject) => defined.operand(0),
-                Some(op) if is_access_chain(op) => defined.operand(0),
-                _ => None,
-            };
-            match next {
-                Some(next) if defined.at < before => (pointer, before) = (next, defined.at),
-                _ => return false,
-            }
-        }
-        false
     }
 }

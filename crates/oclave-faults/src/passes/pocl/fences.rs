@@ -15,8 +15,8 @@ use crate::passes::{Pass, Result, pass};
 use crate::table::{POCL_CPU, fault};
 use oclave_spirv::analysis::Analyses;
 use oclave_spirv::{
-    Decoration, Definitions, Editor, Instruction, Module, Op, SCOPE_WORKGROUP, StorageClass, Type, TypeTable,
-    is_access_chain, is_atomic,
+    ChainStep, Decoration, Definitions, Editor, Instruction, Module, Op, SCOPE_WORKGROUP, StorageClass,
+    TypeTable, is_access_chain, is_atomic,
 };
 
 fault! {
@@ -206,8 +206,12 @@ impl<'d, 'm> Addresses<'d, 'm> {
         Self { definitions, types: TypeTable::new(definitions), restrict, ways: RefCell::default() }
     }
 
+    fn pointer(&self, value: u32) -> Option<(u32, u32)> {
+        self.types.pointer(self.definitions.type_of(value)?)
+    }
+
     pub(crate) fn is_pointer(&self, value: u32) -> bool {
-        self.pointee(value).is_some()
+        self.pointer(value).is_some()
     }
 
     /// The storage class of what a pointer leads to.
@@ -264,31 +268,23 @@ impl<'d, 'm> Addresses<'d, 'm> {
     /// Adds the last step to a pointer; returns the pointer before it, if there is one.
     fn step_back(&self, pointer: u32, access: &mut Access) -> Option<u32> {
         access.root = self.named(pointer, access);
-        access.class = match self.definitions.type_of(pointer).and_then(|ty| self.types.ty(ty)) {
-            Some(Type::Pointer { class, .. }) => Some(class),
-            _ => None,
-        };
+        access.class = self.pointer(pointer).map(|(class, _)| class);
         let instruction = self.definitions.instruction(pointer)?;
         let operands = instruction.operands();
         match instruction.op()? {
-            Op::Bitcast | Op::CopyObject => {
-                operands.first().copied().filter(|from| self.pointee(*from).is_some())
-            }
+            Op::Bitcast | Op::CopyObject => operands.first().copied().filter(|from| self.is_pointer(*from)),
             op if is_access_chain(op) => {
-                let (&base, mut indices) = operands.split_first()?;
-                let mut ty = self.pointee(base)?;
-                let mut way = access.clone();
-                if matches!(op, Op::PtrAccessChain | Op::InBoundsPtrAccessChain) {
-                    let (&element, rest) = indices.split_first()?;
-                    let size = self.types.size_bytes(ty)?;
-                    self.add(element, size as i64, &mut way, 0);
-                    indices = rest;
+                for step in self.types.chain_steps(self.definitions, op, operands)? {
+                    match step {
+                        ChainStep::Member { offset_bytes } => {
+                            access.offset = access.offset.wrapping_add(offset_bytes as i64);
+                        }
+                        ChainStep::Element { index, stride_bytes } => {
+                            self.add(index, stride_bytes as i64, access, 0);
+                        }
+                    }
                 }
-                for &index in indices {
-                    ty = self.step(ty, index, &mut way)?;
-                }
-                *access = way;
-                Some(base)
+                operands.first().copied()
             }
             _ => None,
         }
@@ -305,31 +301,9 @@ impl<'d, 'm> Addresses<'d, 'm> {
         from
     }
 
-    fn pointee(&self, pointer: u32) -> Option<u32> {
-        match self.types.ty(self.definitions.type_of(pointer)?)? {
-            Type::Pointer { pointee, .. } => Some(pointee),
-            _ => None,
-        }
-    }
-
-    /// One index into a type.
-    fn step(&self, ty: u32, index: u32, access: &mut Access) -> Option<u32> {
-        let of = self.definitions.instruction(ty)?;
-        if of.is(Op::TypeStruct) {
-            let member = usize::try_from(self.definitions.int_constant(index)?).ok()?;
-            let offset = *self.types.member_offsets(ty)?.get(member)?;
-            access.offset = access.offset.wrapping_add(offset as i64);
-            return of.operand(member);
-        }
-        let inner = of.operand(0)?;
-        let size = self.types.size_bytes(inner)?;
-        self.add(index, size as i64, access, 0);
-        Some(inner)
-    }
-
     /// Adds `scale` bytes for each one of an integer.
     fn add(&self, value: u32, scale: i64, access: &mut Access, depth: u32) {
-        if let Some(constant) = self.constant(value) {
+        if let Some(constant) = self.definitions.signed_constant(value) {
             access.offset = access.offset.wrapping_add(constant.wrapping_mul(scale));
             return;
         }
@@ -348,20 +322,20 @@ impl<'d, 'm> Addresses<'d, 'm> {
                 }
                 // The lowest bits of what was shifted are zeros.
                 (Some(Op::BitwiseOr), Some((a, b)))
-                    if self.constant(b).is_some_and(|b| self.has_room(a, b)) =>
+                    if self.definitions.signed_constant(b).is_some_and(|b| self.has_room(a, b)) =>
                 {
                     self.add(a, scale, access, depth + 1);
                     return self.add(b, scale, access, depth + 1);
                 }
                 (Some(Op::IMul), Some((a, b))) => {
                     for (factor, by) in [(a, b), (b, a)] {
-                        if let Some(by) = self.constant(by) {
+                        if let Some(by) = self.definitions.signed_constant(by) {
                             return self.add(factor, scale.wrapping_mul(by), access, depth + 1);
                         }
                     }
                 }
                 (Some(Op::ShiftLeftLogical), Some((a, b))) => {
-                    if let Some(by) = self.constant(b).filter(|by| (0..32).contains(by)) {
+                    if let Some(by) = self.definitions.signed_constant(b).filter(|by| (0..32).contains(by)) {
                         return self.add(a, scale.wrapping_mul(1 << by), access, depth + 1);
                     }
                 }
@@ -373,18 +347,11 @@ impl<'d, 'm> Addresses<'d, 'm> {
         *bytes = bytes.wrapping_add(scale);
     }
 
-    /// An integer constant with its sign.
-    fn constant(&self, value: u32) -> Option<i64> {
-        let constant = self.definitions.int_constant(value)?;
-        let ty = self.definitions.instruction(self.definitions.type_of(value)?)?;
-        let unused = 64_u32.saturating_sub(ty.operand(0)?).min(63);
-        Some((constant << unused) as i64 >> unused)
-    }
-
     fn has_room(&self, value: u32, bits: i64) -> bool {
         let instruction = self.definitions.instruction(value);
-        let by =
-            instruction.filter(|i| i.is(Op::ShiftLeftLogical)).and_then(|i| self.constant(i.operand(1)?));
+        let by = instruction
+            .filter(|i| i.is(Op::ShiftLeftLogical))
+            .and_then(|i| self.definitions.signed_constant(i.operand(1)?));
         by.is_some_and(|by| (0..32).contains(&by) && (0..1 << by).contains(&bits))
     }
 

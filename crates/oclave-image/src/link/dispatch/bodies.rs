@@ -63,8 +63,7 @@ struct Facts<'m> {
 
 impl<'m> Facts<'m> {
     fn new(module: &'m Module) -> Self {
-        let linkages = module.instructions().take_while(|i| !i.is(Op::Function)).filter_map(|i| i.linkage());
-        let names = linkages.map(|(id, name, _)| (id, name.into_owned())).collect();
+        let names = module.linkages().map(|(id, name, _)| (id, name.into_owned())).collect();
         Self { definitions: Definitions::new(module), names }
     }
 

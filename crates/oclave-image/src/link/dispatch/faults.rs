@@ -110,8 +110,7 @@ fn pointer_type(edit: &mut Editor<'_>) -> u32 {
 }
 
 fn fault_function(module: &Module) -> Option<u32> {
-    let mut linkages = module.instructions().take_while(|i| !i.is(Op::Function)).filter_map(|i| i.linkage());
-    linkages.find(|(_, name, _)| name == FAULT_FUNCTION).map(|(id, ..)| id)
+    module.linkages().find(|(_, name, _)| name == FAULT_FUNCTION).map(|(id, ..)| id)
 }
 
 struct Report<'m> {

@@ -179,6 +179,5 @@ pub fn needs_dispatchers(image: &DeviceImage) -> Result<bool> {
         return Ok(!all.dispatchers.is_empty());
     }
     let module = Module::from_words(image.spirv.clone())?;
-    let mut linkages = module.instructions().take_while(|i| !i.is(Op::Function)).filter_map(|i| i.linkage());
-    Ok(linkages.any(|(_, name, kind)| name == OFFSET_DISPATCHER && kind == LinkageType::Import))
+    Ok(module.linkages().any(|(_, name, kind)| name == OFFSET_DISPATCHER && kind == LinkageType::Import))
 }

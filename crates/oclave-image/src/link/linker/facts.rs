@@ -11,21 +11,12 @@ pub(super) fn is_built_in(words: &[u32]) -> bool {
     words.get(..2) == Some(&[Op::Decorate as u32, Decoration::BuiltIn as u32])
 }
 
-/// How a symbol is linked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Linkage {
-    Export,
-    /// Defined wherever it is used, each time the same.
-    ExportOnce,
-    Import,
-}
-
 /// An id with a linkage name.
 #[derive(Debug, Clone)]
 pub(super) struct Symbol {
     pub(super) id: u32,
     pub(super) name: String,
-    pub(super) linkage: Linkage,
+    pub(super) linkage: LinkageType,
 }
 
 /// Facts that stand before the functions of a module.
@@ -71,18 +62,11 @@ impl Facts {
     fn decoration(&mut self, input: &LinkInput<'_>, instruction: &Instruction<'_>) -> Result<()> {
         let &[target, ref rest @ ..] = instruction.operands() else { return Ok(()) };
         if instruction.is(Op::Decorate) && rest.first() == Some(&(Decoration::LinkageAttributes as u32)) {
-            let kind = instruction.after_string(2).and_then(|kind| kind.first().copied());
-            let linkage = match kind.and_then(LinkageType::from_u32) {
-                Some(LinkageType::Export) => Linkage::Export,
-                Some(LinkageType::LinkOnceODR) => Linkage::ExportOnce,
-                Some(LinkageType::Import) => Linkage::Import,
-                None => {
-                    let what = format!("module `{}`: linkage of an unknown kind", input.name);
-                    return Err(ImageError::Spirv { word: instruction.at, what });
-                }
+            let Some((id, name, linkage)) = instruction.linkage() else {
+                let what = format!("module `{}`: linkage of an unknown kind", input.name);
+                return Err(ImageError::Spirv { word: instruction.at, what });
             };
-            let name = instruction.string(2).unwrap_or_default().into_owned();
-            self.symbols.push(Symbol { id: target, name, linkage });
+            self.symbols.push(Symbol { id, name: name.into_owned(), linkage });
         }
         let words = [&[u32::from(instruction.opcode)], rest].concat();
         self.decorations.entry(target).or_default().push(words);

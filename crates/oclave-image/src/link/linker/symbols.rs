@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::Part;
-use super::facts::Linkage;
 use crate::{ImageError, Result};
-use oclave_spirv::{Declarations, Instruction, Op, StorageClass, Type, TypeTable};
+use oclave_spirv::{Declarations, Instruction, LinkageType, Op, StorageClass, Type, TypeTable};
 
 /// An id of a part.
 #[derive(Debug, Clone, Copy)]
@@ -41,14 +40,15 @@ pub(super) fn resolve(
         for symbol in &part.facts.symbols {
             let (from, name) = (Place { part: index, id: symbol.id }, symbol.name.clone());
             let once = match symbol.linkage {
-                Linkage::Import => {
+                LinkageType::Import => {
                     if !part.facts.is_builtin(symbol.id) {
                         imports.push((name, from));
                     }
                     continue;
                 }
-                Linkage::Export => merge(&name),
-                Linkage::ExportOnce => true,
+                LinkageType::Export => merge(&name),
+                // Defined wherever it is used, each time the same.
+                LinkageType::LinkOnceODR => true,
             };
             match exports.get(&name) {
                 None => {

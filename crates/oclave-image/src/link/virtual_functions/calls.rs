@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use super::rewrite::Rewrite;
-use super::symbols::constant;
 use super::types::{CodeType, call_type, type_of};
 use crate::Result;
 use crate::virtual_functions::{CallSignature, Dispatcher, OFFSET_DISPATCHER, SlotKey};
@@ -131,9 +130,8 @@ impl Rewrite<'_, '_> {
         let from_vptr = address.op().is_some_and(is_access_chain)
             && self.old.kind(base) == CodeType::Slot
             && self.old.uncast(base).is_some_and(|base| self.is_vptr_load(&base));
-        constant(self.old.definitions, index)
-            .filter(|_| from_vptr)
-            .and_then(|index| u32::try_from(index).ok())
+        let index = self.old.definitions.signed_constant(index).filter(|_| from_vptr)?;
+        u32::try_from(index).ok()
     }
 
     /// Whether an instruction loads a vptr, which is the address of a slot.

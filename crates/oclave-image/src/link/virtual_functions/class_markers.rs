@@ -22,8 +22,8 @@ pub(super) struct Unmarked {
 /// # Errors
 /// As [`Editor::finish`].
 pub(super) fn remove(module: &Module) -> Result<Option<Unmarked>> {
-    let linkages = module.instructions().take_while(|i| !i.is(Op::Function)).filter_map(|i| i.linkage());
-    let markers: HashMap<u32, Option<String>> = linkages
+    let markers: HashMap<u32, Option<String>> = module
+        .linkages()
         .filter_map(|(id, name, _)| Some((id, class_name(name.strip_prefix(CLASS_MARKER)?))))
         .collect();
     let definitions = Definitions::new(module);

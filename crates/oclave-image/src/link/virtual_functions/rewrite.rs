@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::call_classes::ARGUMENT_ATTRIBUTE;
 use super::calls::Dispatchers;
 use super::demangle::readable;
-use super::symbols::{Symbols, constant};
+use super::symbols::Symbols;
 use super::types::{CodeType, CodeTypes, is_of_vtables};
 use super::vtables::{Names, Vtables};
 use crate::build::markers::is_user_semantic;
@@ -77,7 +77,7 @@ impl<'m> Old<'_, 'm> {
             Op::ConvertPtrToU => self.is_code(first) && self.width(result) == Some(64),
             Op::ConvertUToPtr => self.is_code(result) && self.width(first) == Some(64),
             _ if is_access_chain(op) => {
-                let zero = |&index: &u32| constant(self.definitions, index) == Some(0);
+                let zero = |&index: &u32| self.definitions.signed_constant(index) == Some(0);
                 self.kind(first) == CodeType::Slot && operands.iter().skip(1).all(zero)
             }
             _ => false,
@@ -288,7 +288,7 @@ impl<'a, 'm> Rewrite<'a, 'm> {
     fn slot_address(&mut self, chain: &Instruction<'_>, id: u32, base: u32, index: u32) {
         let (old, ulong) = (self.old, self.ulong);
         let mut at = self.edit.instead_of(chain);
-        let bytes = match constant(old.definitions, index) {
+        let bytes = match old.definitions.signed_constant(index) {
             Some(index) => at.int_constant(64, index.wrapping_mul(SLOT_BYTES).cast_unsigned()),
             None => {
                 let mut wide = at.replaced(index);
@@ -350,7 +350,7 @@ impl<'a, 'm> Rewrite<'a, 'm> {
             }
             _ => false,
         };
-        let offset = constant(definitions, index).filter(|o| *o < 0 && o % SLOT_BYTES == 0)?;
+        let offset = definitions.signed_constant(index).filter(|o| *o < 0 && o % SLOT_BYTES == 0)?;
         (is_byte_pointer && self.is_vptr(vptr)).then_some((vptr, offset))
     }
 

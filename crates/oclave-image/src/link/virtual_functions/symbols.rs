@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use super::vtables::{Names, Vtables};
-use oclave_spirv::{Definitions, Instruction, Op, Type, TypeTable, is_access_chain};
+use oclave_spirv::{Definitions, Instruction, Op, TypeTable, is_access_chain};
 
 /// Id → code.
 pub(super) type Symbols = HashMap<u32, u64>;
@@ -28,10 +28,10 @@ pub(super) fn symbols(
     loop {
         let before = symbols.len();
         open.retain(|(id, op, operands)| {
-            let Some((&base, indices)) = operands.split_first() else { return false };
-            let Some(&code) = symbols.get(&base) else { return true };
+            let Some(base) = operands.first() else { return false };
+            let Some(&code) = symbols.get(base) else { return true };
             let offset =
-                if is_access_chain(*op) { offset(definitions, types, base, indices) } else { Some(0) };
+                if is_access_chain(*op) { types.chain_offset(definitions, *op, operands) } else { Some(0) };
             if let Some(offset) = offset {
                 symbols.insert(*id, code.wrapping_add_signed(offset));
             }
@@ -61,42 +61,4 @@ fn derivation<'m>(instruction: &Instruction<'m>) -> Option<(u32, Op, &'m [u32])>
             | Op::GenericCastToPtr
     );
     (derives || is_access_chain(op)).then_some((instruction.result_id()?, op, operands))
-}
-
-/// How far an access chain with constant indices leads, in bytes. The first index counts whole
-/// pointees.
-fn offset(definitions: &Definitions<'_>, types: &TypeTable<'_>, base: u32, indices: &[u32]) -> Option<i64> {
-    let Type::Pointer { pointee, .. } = types.ty(definitions.type_of(base)?)? else { return None };
-    let (&first, members) = indices.split_first()?;
-    let mut ty = pointee;
-    let mut offset = constant(definitions, first)?.checked_mul(size(types, ty)?)?;
-    for &index in members {
-        let index = constant(definitions, index)?;
-        match types.ty(ty)? {
-            Type::Struct { members } => {
-                let member = usize::try_from(index).ok()?;
-                let start = *types.member_offsets(ty)?.get(member)?;
-                offset = offset.checked_add(i64::try_from(start).ok()?)?;
-                ty = *members.get(member)?;
-            }
-            Type::Array { element, .. } => {
-                offset = offset.checked_add(index.checked_mul(size(types, element)?)?)?;
-                ty = element;
-            }
-            _ => return None,
-        }
-    }
-    Some(offset)
-}
-
-fn size(types: &TypeTable<'_>, ty: u32) -> Option<i64> {
-    i64::try_from(types.size_bytes(ty)?).ok()
-}
-
-/// An integer constant, sign-extended from its width.
-pub(super) fn constant(definitions: &Definitions<'_>, id: u32) -> Option<i64> {
-    let value = definitions.int_constant(id)?;
-    let width = definitions.instruction(definitions.type_of(id)?)?.operand(0)?;
-    let unused = 64_u32.checked_sub(width)?;
-    Some((value << unused).cast_signed() >> unused)
 }

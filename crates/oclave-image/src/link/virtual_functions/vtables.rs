@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use super::codes::{function_code, module_hash, vtable_code};
 use super::hierarchy::Hierarchy;
 use oclave_spirv::analysis::references::kernel_entry;
-use oclave_spirv::{Decoration, Definitions, Module, Op, TypeTable};
+use oclave_spirv::{Definitions, Module, Op, TypeTable};
 
 /// Offset-to-top and the place of the type's description come before the functions of a sub-vtable.
 const ADDRESS_POINT: u64 = 16;
@@ -19,7 +19,7 @@ pub const FUNCTION_PLACEHOLDER: &str = "oclave.function.";
 #[derive(Debug)]
 pub(super) struct Names {
     names: HashMap<u32, String>,
-    linked: HashMap<u32, u32>,
+    linked: HashSet<u32>,
     /// Variables that stand for addresses of functions; their names here are those of the
     /// functions.
     placeholders: HashSet<u32>,
@@ -30,7 +30,7 @@ pub(super) struct Names {
 impl Names {
     pub(super) fn new(unit: &str, module: &Module) -> Self {
         let mut names = HashMap::new();
-        let mut linked = HashMap::new();
+        let mut linked = HashSet::new();
         let mut placeholders = HashSet::new();
         let mut kernels = HashMap::new();
         for instruction in module.instructions().take_while(|i| !i.is(Op::Function)) {
@@ -41,18 +41,14 @@ impl Names {
                 && let Some(name) = instruction.string(1)
             {
                 names.entry(id).or_insert_with(|| name.into_owned());
-            } else if instruction.is(Op::Decorate)
-                && instruction.operand(1) == Some(Decoration::LinkageAttributes as u32)
-                && let (Some(name), Some(&kind)) =
-                    (instruction.string(2), instruction.after_string(2).and_then(|rest| rest.first()))
-            {
+            } else if let Some((_, name, _)) = instruction.linkage() {
                 if let Some(function) = name.strip_prefix(FUNCTION_PLACEHOLDER) {
                     names.insert(id, function.to_owned());
                     placeholders.insert(id);
                 } else {
                     names.insert(id, name.into_owned());
                 }
-                linked.insert(id, kind);
+                linked.insert(id);
             }
         }
         // Newer translators give the function of an entry point no name of its own.
@@ -69,7 +65,7 @@ impl Names {
 
     /// The name by which other programs know it, too.
     pub(super) fn unique(&self, id: u32) -> String {
-        match self.linked.contains_key(&id) {
+        match self.linked.contains(&id) {
             true => self.plain(id).to_owned(),
             false => format!("{}.{:016x}", self.plain(id), self.hash),
         }

@@ -13,7 +13,7 @@ use crate::table::{LLVMPIPE, fault};
 use oclave_spirv::analysis::Analyses;
 use oclave_spirv::{
     ALIGNED, Capability, Cursor, Definitions, Editor, Instruction, Module, Op, StorageClass, Type, TypeTable,
-    VOLATILE, is_access_chain,
+    VOLATILE, first_chain_index, is_access_chain,
 };
 
 fault! {
@@ -135,9 +135,9 @@ impl Finder<'_, '_> {
                     is_cast = true;
                     base
                 }
-                (Some(op), &[base, ref indices @ ..]) if is_access_chain(op) => {
-                    let is_ptr = matches!(op, Op::PtrAccessChain | Op::InBoundsPtrAccessChain);
-                    let fields = indices.get(usize::from(is_ptr)..).unwrap_or_default();
+                (Some(op), operands @ &[base, ..]) if is_access_chain(op) => {
+                    let fields =
+                        first_chain_index(op).and_then(|first| operands.get(first..)).unwrap_or_default();
                     if is_cast && self.passes_packed(base, fields) {
                         return true;
                     }
@@ -153,33 +153,20 @@ impl Finder<'_, '_> {
     fn passes_packed(&self, base: u32, indices: &[u32]) -> bool {
         let mut ty = self.pointee(base);
         for index in indices {
-            ty = match ty.and_then(|ty| self.types.ty(ty)) {
-                Some(Type::Array { element, .. }) => Some(element),
-                Some(Type::Struct { members }) => {
-                    if ty.is_some_and(|ty| self.types.is_packed(ty)) {
-                        return true;
-                    }
-                    let member = self.definitions.int_constant(*index).and_then(|i| usize::try_from(i).ok());
-                    member.and_then(|member| members.get(member).copied())
-                }
-                _ => return false,
-            };
+            if ty.is_some_and(|ty| self.types.is_packed(ty)) {
+                return true;
+            }
+            ty = ty.and_then(|ty| self.types.part(self.definitions, ty, *index));
         }
         false
     }
 
     fn pointee(&self, pointer: u32) -> Option<u32> {
-        match self.types.ty(self.definitions.type_of(pointer)?)? {
-            Type::Pointer { pointee, .. } => Some(pointee),
-            _ => None,
-        }
+        Some(self.types.pointer(self.definitions.type_of(pointer)?)?.1)
     }
 
     fn class(&self, pointer: u32) -> Option<u32> {
-        match self.types.ty(self.definitions.type_of(pointer)?)? {
-            Type::Pointer { class, .. } => Some(class),
-            _ => None,
-        }
+        Some(self.types.pointer(self.definitions.type_of(pointer)?)?.0)
     }
 
     /// Bytes of the narrowest and of the widest number in a type; `None` if it has other parts.
