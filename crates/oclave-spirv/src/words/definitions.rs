@@ -82,10 +82,10 @@ impl<'m> Definitions<'m> {
     }
 
     /// The pointer that `pointer` is made of by casts and access chains: a variable, a parameter, or the result of a phi,
-    /// a selection or a load. Of more than 64 steps, the last 64 are followed.
+    /// a selection or a load. At most 4096 steps are followed.
     pub fn root(&self, mut pointer: u32) -> u32 {
         // The limit keeps callers linear, and ends cycles.
-        for _ in 0..64 {
+        for _ in 0..4096 {
             let Some(instruction) = self.instruction(pointer) else { break };
             pointer = match (instruction.op(), instruction.operands()) {
                 (Some(Op::Bitcast | Op::CopyObject), &[base]) => base,
