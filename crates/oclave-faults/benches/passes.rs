@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use oclave_image::passes::legalize_watched;
 use oclave_image::{DeviceImage, DeviceTarget};
-use oclave_spirv::{Definitions, Editor, Module, Op, Section, check, string_words};
+use oclave_spirv::{Definitions, Editor, Module, Op, Section, check};
 
 const SIZES: [usize; 2] = [10_000, 100_000];
 const KERNELS: [&str; 4] = ["in_groups.O2", "ways.O2", "neighbours.O2", "uneven.O2"];
@@ -104,14 +104,10 @@ fn grown(small: &Module, size: usize) -> Module {
     for instruction in small.instructions() {
         for (number, map) in maps.iter().enumerate() {
             match (instruction.op(), instruction.operands()) {
-                (Some(Op::EntryPoint), [model, function, ..]) => {
+                (Some(Op::EntryPoint), [_, function, ..]) => {
                     let name = format!("{}_{number}", instruction.string(2).unwrap());
                     let interface = instruction.after_string(2).unwrap();
-                    new.push_in(
-                        Section::EntryPoints,
-                        Op::EntryPoint,
-                        &[&[*model, map[function]], &*string_words(&name), interface].concat(),
-                    );
+                    new.entry_point(map[function], &name, interface);
                 }
                 (Some(Op::Decorate), [id, rest @ ..]) if map.contains_key(id) => {
                     new.push_in(Section::Annotations, Op::Decorate, &[&[map[id]], rest].concat());

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::time::Instant;
 
 use oclave_ptx::{PtxTarget, translate};
-use oclave_spirv::{Definitions, Editor, Module, Op, Section};
+use oclave_spirv::{Definitions, Editor, Module, Op};
 
 const BYTES: usize = 3_000_000;
 
@@ -53,10 +53,7 @@ fn grow(small: &Module) -> Module {
         for entry in &entries {
             let function = ids[&entry.operand(1).unwrap()];
             let name = format!("{}_{copy}", entry.string(2).unwrap());
-            let mut operands = vec![entry.operand(0).unwrap(), function];
-            operands.extend(oclave_spirv::string_words(&name));
-            operands.extend(entry.after_string(2).unwrap());
-            new.push_in(Section::EntryPoints, Op::EntryPoint, &operands);
+            new.entry_point(function, &name, entry.after_string(2).unwrap());
         }
         for instruction in &functions {
             new.append_mapped(instruction, |id| ids.get(&id).copied().unwrap_or(id));

@@ -150,15 +150,14 @@ fn sub_groups_are_those_that_are_there() {
 /// A kernel for sub-groups of another size cannot run, and the others of its module can.
 #[test]
 fn kernels_for_other_sub_groups_are_left_out() {
-    use oclave_spirv::{Capability, Definitions, Editor, ExecutionMode, Section};
+    use oclave_spirv::{Capability, Definitions, Editor, ExecutionMode};
     let module = fixture("present.O2.spv");
     for (size, there) in [(16, false), (32, true)] {
         let definitions = Definitions::new(&module);
         let mut edit = Editor::new(&definitions);
         edit.capability(Capability::SubgroupDispatch);
         for entry in module.instructions().filter(|i| i.is(Op::EntryPoint)) {
-            let mode = [entry.operand(1).unwrap(), ExecutionMode::SubgroupSize as u32, size];
-            edit.push_in(Section::ExecutionModes, Op::ExecutionMode, &mode);
+            edit.execution_mode(entry.operand(1).unwrap(), ExecutionMode::SubgroupSize, &[size]);
         }
         let text = translate(&edit.finish().unwrap().unwrap(), &"sm_80".parse().unwrap()).unwrap();
         assert_eq!(text.contains(".entry present("), there, "{text}");

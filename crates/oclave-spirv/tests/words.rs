@@ -5,8 +5,8 @@ mod support;
 
 use oclave_spirv::check;
 use oclave_spirv::{
-    Capability, Code, Decoration, Definitions, Editor, Module, Op, Section, StorageClass, Type, TypeTable,
-    Version, string_words,
+    Capability, Code, Decoration, Definitions, Editor, ExecutionMode, Module, Op, Section, StorageClass,
+    Type, TypeTable, Version, string_words,
 };
 use support::{assemble, golden, module, with_string};
 
@@ -37,13 +37,53 @@ fn an_added_kernel_is_valid_and_reuses_types() {
     code.push(Op::Return, &[]);
     code.push(Op::FunctionEnd, &[]);
     new.add_function(code);
-    new.push_in(Section::EntryPoints, Op::EntryPoint, &with_string(&[6, function], "added", &[]));
+    new.entry_point(function, "added", &[]);
     new.name(function, "added");
     new.decorate(p, Decoration::Alignment, &[4]);
     let after = new.finish().unwrap().unwrap();
     check::check(&after).unwrap();
     support::assert_valid("saxpy with a kernel more", &after);
     golden("added_kernel", &after);
+}
+
+#[test]
+fn a_new_kernel_is_valid_and_its_types_bring_their_capabilities() {
+    let empty = Module::empty(Version::V1_2);
+    let definitions = Definitions::new(&empty);
+    let mut new = Editor::new(&definitions);
+    new.kernel_header(&[Capability::Addresses, Capability::Kernel]);
+    let (void, byte, half) = (new.void_type(), new.int_type(8), new.float_type(16));
+    let memory = new.pointer_type(StorageClass::CrossWorkgroup, byte);
+    let function_type = new.function_type(void, &[memory]);
+    assert_eq!(function_type, new.function_type(void, &[memory]), "made once");
+    let (seven, one, yes) = (new.int_constant(8, 7), new.float_constant(16, 0x3c00), new.bool_constant(true));
+    let vector = new.vector_type(half, 8);
+    new.composite_constant(vector, &[one; 8]);
+    let [function, parameter, label, choice] = std::array::from_fn(|_| new.fresh_id());
+    let mut code = Code::new();
+    code.push(Op::Function, &[void, function, 0, function_type]);
+    code.push(Op::FunctionParameter, &[memory, parameter]);
+    code.push(Op::Label, &[label]);
+    code.push(Op::Select, &[half, choice, yes, one, one]);
+    code.push(Op::Store, &[parameter, seven, 2, 1]);
+    code.push(Op::Return, &[]);
+    code.push(Op::FunctionEnd, &[]);
+    new.add_function(code);
+    new.entry_point(function, "seven", &[]);
+    new.execution_mode(function, ExecutionMode::LocalSize, &[8, 1, 1]);
+    let after = new.finish().unwrap().unwrap();
+    check::check(&after).unwrap();
+    support::assert_valid("a new kernel", &after);
+    assert_eq!(after.version(), Version::V1_2);
+    let capabilities = after.instructions().filter(|i| i.is(Op::Capability)).filter_map(|i| i.operand(0));
+    let wanted = [
+        Capability::Addresses,
+        Capability::Kernel,
+        Capability::Int8,
+        Capability::Float16,
+        Capability::Vector16,
+    ];
+    assert_eq!(capabilities.collect::<Vec<_>>(), wanted.map(|c| c as u32));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Built-in variables with one number for each dimension, such as the id of the group.
 
-use oclave_spirv::{BuiltIn, Capability, Cursor, Editor, Op, Type, TypeTable};
+use oclave_spirv::{BuiltIn, Cursor, Editor, Op, Type, TypeTable};
 
 /// A built-in variable that holds one number for each dimension.
 pub(crate) struct BuiltInVector {
@@ -24,9 +24,6 @@ impl BuiltInVector {
             Some(Self { variable, vector, component, width })
         });
         let vector = known.unwrap_or_else(|| {
-            if address_bits == 64 {
-                edit.capability(Capability::Int64);
-            }
             let component = edit.int_type(address_bits);
             let vector = edit.vector_type(component, 3);
             let variable = edit.built_in_variable(wanted, vector);

@@ -24,7 +24,7 @@ use crate::passes::opaque_values::{float_one, splat};
 use crate::passes::{Pass, Result, pass};
 use crate::table::{POCL_6, fault};
 use oclave_spirv::analysis::Analyses;
-use oclave_spirv::{Capability, Cursor, Editor, Instruction, Module, Op, Type, TypeTable};
+use oclave_spirv::{Cursor, Editor, Instruction, Module, Op, Type, TypeTable};
 
 fault! {
     /// **Q9. PoCL 6.0.** Kernels from SPIR-V do not inline the functions of PoCL's library. The functions name features of the
@@ -268,11 +268,6 @@ impl<'a> Call<'a> {
                 at.push(Op::Select, &[ty, result, is_negative, negated, x]);
             }
             (FABS, &[x]) if self.is_float => {
-                match self.width {
-                    16 => at.capability(Capability::Int16),
-                    64 => at.capability(Capability::Int64),
-                    _ => {}
-                }
                 let bits = at.int_type(self.width);
                 let bits = self.lanes.map_or(bits, |lanes| at.vector_type(bits, lanes));
                 let all = at.emit(Op::Bitcast, bits, &[x]);
@@ -309,11 +304,6 @@ impl<'a> Call<'a> {
 
     /// The upper half of a product.
     fn high_product(&self, at: &mut Cursor<'_, '_>, factors: [u32; 2], result: u32) {
-        match self.width {
-            8 => at.capability(Capability::Int16),
-            32 => at.capability(Capability::Int64),
-            _ => {}
-        }
         let is_signed = matches!(self.function, S_MUL_HI | S_MAD_HI);
         let convert = if is_signed { Op::SConvert } else { Op::UConvert };
         let int = at.int_type(2 * self.width);
@@ -342,9 +332,6 @@ impl<'a> Call<'a> {
             },
             [one, other] => match vector(one).filter(|(_, count)| *count <= 8) {
                 Some((lane, count)) => {
-                    if count > 2 {
-                        at.capability(Capability::Vector16);
-                    }
                     let both = at.vector_type(lane, 2 * count);
                     let all: Vec<u32> = [one, other].into_iter().chain(0..2 * count).collect();
                     (at.emit(Op::VectorShuffle, both, &all), lane, 2 * count)

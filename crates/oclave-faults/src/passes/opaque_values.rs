@@ -134,18 +134,15 @@ pub(crate) fn change_values<'m>(
 
 /// A constant vector whose lanes are the same.
 pub(crate) fn splat(new: &mut Declarations<'_>, ty: u32, lane: u32, lanes: u32) -> u32 {
-    let mut words = vec![ty];
-    words.extend((0..lanes).map(|_| lane));
-    new.intern(Op::ConstantComposite, &words)
+    new.composite_constant(ty, &vec![lane; lanes as usize])
 }
 
 /// The floating-point number 1 of 16, 32 or 64 bits.
 pub(crate) fn float_one(new: &mut Declarations<'_>, width: u32) -> u32 {
-    let ty = new.float_type(width);
-    let words: &[u32] = match width {
-        16 => &[0x3C00],
-        32 => &[0x3F80_0000],
-        _ => &[0, 0x3FF0_0000],
+    let bits = match width {
+        16 => 0x3C00,
+        32 => 1.0_f32.to_bits().into(),
+        _ => 1.0_f64.to_bits(),
     };
-    new.intern(Op::Constant, &[&[ty], words].concat())
+    new.float_constant(width, bits)
 }

@@ -20,7 +20,7 @@ use crate::passes::opaque_values::{float_one, splat};
 use crate::passes::{Pass, Result, pass};
 use crate::table::{INTEL, LLVMPIPE, POCL_CPU, fault};
 use oclave_spirv::analysis::Analyses;
-use oclave_spirv::{Capability, Cursor, Definitions, Editor, Instruction, Module, Op, Type, TypeTable};
+use oclave_spirv::{Cursor, Definitions, Editor, Instruction, Module, Op, Type, TypeTable};
 
 fault! {
     /// **Q62. Intel's CPU runtime 2026.2.** Some built-in functions of vectors are wrong.
@@ -268,7 +268,6 @@ impl Call {
             }
             Form::MadSat { is_signed, lanes, factors: [a, b], term } => {
                 // The sum of a product and a number of 32 bits fits into 64.
-                at.capability(Capability::Int64);
                 let convert = if is_signed { Op::SConvert } else { Op::UConvert };
                 let (long, truth) = (at.int_type(64), at.bool_type());
                 let (long, truth) = (at.vector_type(long, lanes), at.vector_type(truth, lanes));

@@ -3,10 +3,7 @@
 use super::emit::{Body, builtin_variable};
 use super::own_tasks::{ALL, ByteBox, copy_of, fill_of, items};
 use crate::Result;
-use oclave_spirv::{
-    AddressingModel, BuiltIn, Capability, Definitions, Editor, ExecutionModel, MemoryModel, Module, Op,
-    Section, Version, string_words,
-};
+use oclave_spirv::{BuiltIn, Capability, Definitions, Editor, Module, Version};
 
 /// A launch of a kernel of [`box_kernels`]: an index space from 0 on, without groups.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,18 +63,14 @@ pub fn box_kernels() -> Result<Module> {
     let empty = Module::empty(Version::V1_0);
     let definitions = Definitions::new(&empty);
     let mut new = Editor::new(&definitions);
-    for capability in [
+    new.kernel_header(&[
         Capability::Kernel,
         Capability::Addresses,
         Capability::Int8,
         Capability::Int16,
         Capability::Int64,
         Capability::Vector16,
-    ] {
-        new.capability(capability);
-    }
-    let model = [AddressingModel::Physical64 as u32, MemoryModel::OpenCL as u32];
-    new.push_in(Section::MemoryModel, Op::MemoryModel, &model);
+    ]);
     let item = builtin_variable(&mut new, BuiltIn::GlobalInvocationId);
     for (kind, name) in ALL.into_iter().zip(BoxLaunch::KERNELS) {
         let function = new.fresh_id();
@@ -87,10 +80,7 @@ pub fn box_kernels() -> Result<Module> {
         ids.extend(body.components(item));
         kind.write(&mut body, &ids, types);
         body.finish();
-        let mut entry = vec![ExecutionModel::Kernel as u32, function];
-        entry.extend(string_words(name));
-        entry.push(item);
-        new.push_in(Section::EntryPoints, Op::EntryPoint, &entry);
+        new.entry_point(function, name, &[item]);
     }
     Ok(new.finish()?.unwrap_or(empty))
 }

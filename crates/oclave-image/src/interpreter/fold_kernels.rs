@@ -6,8 +6,8 @@
 use super::emit::{Body, builtin_variable};
 use crate::{Result, Scalar};
 use oclave_spirv::{
-    AddressingModel, BuiltIn, Capability, Declarations, Decoration, Definitions, Editor, ExecutionModel,
-    MemoryModel, Module, Op, SCOPE_WORKGROUP, Section, StorageClass, Version, string_words,
+    BuiltIn, Capability, Declarations, Decoration, Definitions, Editor, Module, Op, SCOPE_WORKGROUP, Section,
+    StorageClass, Version,
 };
 
 /// How a reduction or a scan combines elements.
@@ -95,17 +95,7 @@ pub fn fold_kernels(op: Fold, scalar: Scalar) -> Result<Option<Module>> {
     let empty = Module::empty(Version::V1_0);
     let definitions = Definitions::new(&empty);
     let mut new = Editor::new(&definitions);
-    let of_scalar = match scalar {
-        Scalar::I8 | Scalar::U8 => Some(Capability::Int8),
-        Scalar::I16 | Scalar::U16 => Some(Capability::Int16),
-        Scalar::F16 => Some(Capability::Float16),
-        Scalar::F64 => Some(Capability::Float64),
-        _ => None,
-    };
-    let always = [Capability::Kernel, Capability::Addresses, Capability::Int64];
-    always.into_iter().chain(of_scalar).for_each(|capability| new.capability(capability));
-    let model = [AddressingModel::Physical64 as u32, MemoryModel::OpenCL as u32];
-    new.push_in(Section::MemoryModel, Op::MemoryModel, &model);
+    new.kernel_header(&[Capability::Kernel, Capability::Addresses]);
     let item = builtin_variable(&mut new, BuiltIn::LocalInvocationId);
     let bits = scalar.size_bytes() * 8;
     let element = if is_float { new.float_type(bits) } else { new.int_type(bits) };
@@ -144,10 +134,7 @@ pub fn fold_kernels(op: Fold, scalar: Scalar) -> Result<Option<Module>> {
             _ => {}
         }
         body.finish();
-        let mut entry = vec![ExecutionModel::Kernel as u32, function];
-        entry.extend(string_words(kernel.name()));
-        entry.push(item);
-        new.push_in(Section::EntryPoints, Op::EntryPoint, &entry);
+        new.entry_point(function, kernel.name(), &[item]);
     }
     Ok(new.finish()?)
 }

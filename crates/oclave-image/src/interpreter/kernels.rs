@@ -21,8 +21,7 @@ use super::layout::{Field, InterpreterUnit, TaskRecord};
 use super::levels::{ARGUMENT_WORDS, ARGUMENTS_AT, COPY_ALIGN};
 use super::modes::FloatModes;
 use oclave_spirv::{
-    BuiltIn, Declarations, ExecutionMode, ExecutionModel, Op, SCOPE_WORKGROUP, Section, StorageClass,
-    Version, string_words,
+    BuiltIn, Declarations, ExecutionMode, Op, SCOPE_WORKGROUP, Section, StorageClass, Version,
 };
 
 /// Sequentially consistent, for local and global memory: what `barrier(CLK_LOCAL_MEM_FENCE |
@@ -152,26 +151,22 @@ pub(super) fn add(
     writer.body.finish();
     let abreast = writer.abreast;
 
-    let mut entry = vec![ExecutionModel::Kernel as u32, function];
-    entry.extend(string_words(name));
-    entry.extend(&inputs);
+    let mut interface = inputs.to_vec();
     let definitions = new.definitions();
     if definitions.module().version() >= Version::V1_4 {
         let builtin = |id: &u32| {
             let class = definitions.instruction(*id).and_then(|i| i.operand(0));
             class == Some(StorageClass::Input as u32)
         };
-        entry.extend(module_variables(definitions).filter(|id| !builtin(id)));
+        interface.extend(module_variables(definitions).filter(|id| !builtin(id)));
     }
-    new.push_in(Section::EntryPoints, Op::EntryPoint, &entry);
+    new.entry_point(function, name, &interface);
     if mode.is_one_item() {
-        let size = [function, ExecutionMode::LocalSize as u32, 1, 1, 1];
-        new.push_in(Section::ExecutionModes, Op::ExecutionMode, &size);
+        new.execution_mode(function, ExecutionMode::LocalSize, &[1, 1, 1]);
     }
     if matches!(mode, Mode::Levels | Mode::FlowInGroup) {
         // Compilers that give a work-item too many registers make large groups impossible.
-        let size = [function, ExecutionMode::LocalSizeHint as u32, MOST_ITEMS, 1, 1];
-        new.push_in(Section::ExecutionModes, Op::ExecutionMode, &size);
+        new.execution_mode(function, ExecutionMode::LocalSizeHint, &[MOST_ITEMS, 1, 1]);
     }
     for mode in modes {
         new.push_in(Section::ExecutionModes, Op::ExecutionMode, &[&[function], mode.as_slice()].concat());

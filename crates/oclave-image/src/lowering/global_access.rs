@@ -6,8 +6,7 @@ use std::collections::BTreeMap;
 use crate::build::device_globals::is_pointer_variable;
 use crate::{DeviceGlobalInfo, ImageError, Result};
 use oclave_spirv::{
-    ALIGNED, Capability, Code, Definitions, Editor, ExecutionModel, LinkageType, Module, Op, Section,
-    StorageClass, TypeTable, Version, string_words,
+    ALIGNED, Code, Definitions, Editor, LinkageType, Module, Op, StorageClass, TypeTable, Version,
 };
 
 /// Name of the kernel that [`add_global_access_kernel`] adds.
@@ -73,15 +72,13 @@ pub fn add_global_access_kernel(module: &Module, globals: &[DeviceGlobalInfo]) -
     code.push(Op::FunctionEnd, &[]);
     edit.add_function(code);
 
-    let mut entry_point = vec![ExecutionModel::Kernel as u32, function];
-    entry_point.extend(string_words(GLOBAL_ACCESS_KERNEL));
-    if module.version() >= Version::V1_4 {
-        interface.sort_unstable();
-        interface.dedup();
-        entry_point.extend(interface);
+    // Before SPIR-V 1.4, interfaces list only variables of the storage classes Input and Output.
+    if module.version() < Version::V1_4 {
+        interface.clear();
     }
-    edit.push_in(Section::EntryPoints, Op::EntryPoint, &entry_point);
-    edit.capability(Capability::Int64);
+    interface.sort_unstable();
+    interface.dedup();
+    edit.entry_point(function, GLOBAL_ACCESS_KERNEL, &interface);
     Ok(edit.finish()?.unwrap_or_else(|| module.clone()))
 }
 

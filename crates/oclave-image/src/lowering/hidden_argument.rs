@@ -11,8 +11,8 @@ use oclave_spirv::analysis::references::References;
 use oclave_spirv::analysis::variable_facts::VariableFacts;
 use oclave_spirv::transform::localize::Localizer;
 use oclave_spirv::{
-    ALIGNED, Capability, Cursor, Declarations, Definitions, Editor, Instruction, Module, Op, StorageClass,
-    Type, TypeTable,
+    ALIGNED, Cursor, Declarations, Definitions, Editor, Instruction, Module, Op, StorageClass, Type,
+    TypeTable,
 };
 
 /// What [`lower_globals_to_hidden_argument`] makes.
@@ -77,7 +77,6 @@ pub fn lower_globals_to_hidden_argument(
             edit.replace_words(&instruction, &words);
         }
     }
-    edit.capability(Capability::Int64);
     let kernels = references.entry_points().iter().filter(|entry| users.contains(&entry.function));
     Ok(HiddenArgument {
         kernels: kernels.map(|entry| entry.name.clone()).collect(),

@@ -8,7 +8,7 @@ use crate::{DeviceGlobalInfo, DeviceImage, HostAccess, ImageError, Result};
 use oclave_spirv::analysis::references::References;
 use oclave_spirv::{
     ALIGNED, Capability, Cursor, Declarations, Definitions, Editor, Instruction, LinkageType, Module, Op,
-    Section, StorageClass, Type, TypeTable, Version, is_access_chain,
+    StorageClass, Type, TypeTable, Version, is_access_chain,
 };
 
 /// `printf` in OpenCL's extended instructions.
@@ -134,8 +134,8 @@ fn buffer_type(new: &mut Declarations<'_>) -> u32 {
 /// Adds the variable that holds the buffer's address.
 fn add_variable(new: &mut Declarations<'_>) -> u32 {
     let (to, class) = (buffer_type(new), StorageClass::CrossWorkgroup);
-    let (place, null, variable) = (new.pointer_type(class, to), new.null_constant(to), new.fresh_id());
-    new.push_in(Section::Types, Op::Variable, &[place, variable, class as u32, null]);
+    let (place, null) = (new.pointer_type(class, to), new.null_constant(to));
+    let variable = new.module_variable(place, class, Some(null));
     new.decorate_linkage(variable, PRINTS, LinkageType::Export);
     new.name(variable, PRINTS);
     variable
@@ -262,7 +262,6 @@ fn number(to: &mut Cursor<'_, '_>, value: u32, kind: Type<'_>, words: &mut Vec<u
         Type::Int { width: 8 | 16 } => words.push(to.emit(Op::UConvert, uint, &[value])),
         Type::Int { width: 64 } => words.extend(halves(to, value)),
         Type::Float { width: 16 } => {
-            to.capability(Capability::Int16);
             let ushort = to.int_type(16);
             let short = to.emit(Op::Bitcast, ushort, &[value]);
             words.push(to.emit(Op::UConvert, uint, &[short]));

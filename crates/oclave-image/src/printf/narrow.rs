@@ -175,7 +175,6 @@ impl<'d, 'm> Narrowed<'d, 'm> {
         if !self.is_constant(id) {
             return id;
         }
-        let float = new.float_type(32);
         let bits = match self.definitions.instruction(id) {
             Some(constant) if constant.is(Op::Constant) => match *constant.operands() {
                 [low, high] => f64::from_bits(u64::from(low) | u64::from(high) << 32),
@@ -183,7 +182,7 @@ impl<'d, 'm> Narrowed<'d, 'm> {
             },
             _ => 0.0,
         };
-        new.intern(Op::Constant, &[float, (bits as f32).to_bits()])
+        new.float_constant(32, (bits as f32).to_bits().into())
     }
 }
 

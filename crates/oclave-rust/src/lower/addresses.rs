@@ -5,8 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use oclave_spirv::{Op, ValueId};
+use oclave_spirv::Op;
 
+use super::builder::ValueId;
 use super::code::{Block, Inst, ids};
 use super::function::Lower;
 

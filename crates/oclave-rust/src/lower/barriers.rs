@@ -16,8 +16,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use oclave_spirv::{ALIGNED, Capability, Op, StorageClass, TypeId, ValueId, is_group_function};
+use oclave_spirv::{ALIGNED, Capability, Op, StorageClass, is_group_function};
 
+use super::builder::{TypeId, ValueId};
 use super::calls::{SUB_GROUP, WORK_GROUP};
 use super::code::{Block, Inst, edges, effect, ids, rename, targets};
 use super::copied::leading_to;

@@ -3,8 +3,9 @@
 use std::rc::Rc;
 
 use oclave_spirv::transform::dimensions::of_others;
-use oclave_spirv::{ALIGNED, BuiltIn, Capability, Op, ValueId};
+use oclave_spirv::{ALIGNED, BuiltIn, Capability, Op};
 
+use super::builder::ValueId;
 use super::function::{Lower, Lowering, Refusal};
 use super::types::{Leaf, Scalar, leaves};
 use super::{Argument, library};

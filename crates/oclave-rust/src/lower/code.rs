@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use oclave_spirv::{Code, Op, TypeId, ValueId, is_group_reduction, is_pure};
+use oclave_spirv::{Code, Op, is_group_reduction, is_pure};
 
 use super::barriers::reachable_from;
+use super::builder::{TypeId, ValueId};
 use super::library;
 
 /// An instruction. Its operands are those of the specification, without result type and result.

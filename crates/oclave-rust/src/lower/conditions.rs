@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use oclave_spirv::{Op, ValueId};
+use oclave_spirv::Op;
 
+use super::builder::ValueId;
 use super::function::Lower;
 use super::ranges::{AtMost, Bound, Known, SMALL, most, without_implied};
 

@@ -12,9 +12,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use oclave_spirv::analysis::control_flow::Tree;
-use oclave_spirv::{Op, TypeId, ValueId, is_group_function};
+use oclave_spirv::{Op, is_group_function};
 
 use super::barriers::{load, reachable_from, reversed, store};
+use super::builder::{TypeId, ValueId};
 use super::calls::SUB_GROUP;
 use super::code::{Block, Inst, effect, redirect, rename, targets};
 use super::function::Lower;

@@ -7,9 +7,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use oclave_spirv::analysis::control_flow::Tree;
-use oclave_spirv::{Op, StorageClass, TypeId, ValueId};
+use oclave_spirv::{Op, StorageClass};
 
 use super::barriers::{Loop, loops, reachable_from};
+use super::builder::{TypeId, ValueId};
 use super::code::{Block, Inst, edges, effect, has_no_effect, ids, redirect, rename_with, targets};
 use super::function::Lower;
 use super::ranges::AtMost;

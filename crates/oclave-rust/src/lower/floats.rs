@@ -1,7 +1,8 @@
 //! Comparisons of floating-point numbers.
 
-use oclave_spirv::{Op, ValueId};
+use oclave_spirv::Op;
 
+use super::builder::ValueId;
 use super::function::{Lower, Lowering};
 use crate::llvm::tree::{FloatPredicate, Instruction, Operand, Type};
 use crate::spaces::Storage;

@@ -3,8 +3,9 @@
 //! Functions are imported and exported by name, with the types that the other language has. Pointers
 //! are cast: those of Rust point to bytes.
 
-use oclave_spirv::{ALIGNED, Code, LinkageType, Op, TypeId, ValueId};
+use oclave_spirv::{ALIGNED, Code, LinkageType, Op};
 
+use super::builder::{TypeId, ValueId};
 use super::code::write;
 use super::function::{Lower, Lowering, Refusal};
 use super::types::{Leaf, Scalar, class, leaves};
@@ -72,33 +73,22 @@ impl Output<'_> {
     /// Declares a function of another language, once.
     fn import(&mut self, function: &ForeignFunction) -> Option<ValueId> {
         let (returns, parameters) = self.foreign_types(function)?;
-        Some(self.declare(&function.name, returns, parameters))
+        Some(self.declare(&function.name, returns, &parameters))
     }
 
     /// The function that asks whether code runs on that side. Post-link puts the answer in its place.
     pub(super) fn guard(&mut self, name: &str) -> ValueId {
         let bool = self.builder.bool_type();
-        self.declare(&format!("{}{name}", crate::kernels::INTRINSIC), bool, Vec::new())
+        self.declare(&format!("{}{name}", crate::kernels::INTRINSIC), bool, &[])
     }
 
     /// Imports a function, once.
-    fn declare(&mut self, name: &str, returns: TypeId, parameters: Vec<TypeId>) -> ValueId {
+    fn declare(&mut self, name: &str, returns: TypeId, parameters: &[TypeId]) -> ValueId {
         let key = format!("import {name}");
         if let Some(id) = self.helpers.get(&key) {
             return *id;
         }
-        let ty = self.builder.function_type(returns, &parameters);
-        let id = self.builder.value();
-        let mut code = Code::new();
-        code.push(Op::Function, &[returns.word(), id.word(), 0, ty.word()]);
-        for ty in parameters {
-            let parameter = self.builder.value();
-            code.push(Op::FunctionParameter, &[ty.word(), parameter.word()]);
-        }
-        code.push(Op::FunctionEnd, &[]);
-        self.builder.declare_function(code);
-        self.builder.name(id, name);
-        self.builder.decorate_linkage(id, name, LinkageType::Import);
+        let id = self.builder.import(name, returns, parameters);
         self.helpers.insert(key, id);
         id
     }

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use oclave_spirv::{ALIGNED, Code, Op, TypeId, ValueId};
+use oclave_spirv::{ALIGNED, Code, Op};
 
+use super::builder::{TypeId, ValueId};
 use super::code::{Block, Inst, assemble, leave_out_unused};
 use super::messages::{DivergingCall, Source};
 use super::overwritten::leave_out_overwritten;

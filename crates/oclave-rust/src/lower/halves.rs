@@ -1,7 +1,8 @@
 //! Floating-point numbers of 16 bits, which `oclave-kernel` has as their bits.
 
-use oclave_spirv::{Op, ValueId};
+use oclave_spirv::Op;
 
+use super::builder::ValueId;
 use super::function::{Lower, Lowering};
 use super::types::class;
 use crate::llvm::tree::{Instruction, Typed};

@@ -1,7 +1,8 @@
 //! Images and samplers, which `oclave-kernel` has as the numbers of the kernel's arguments.
 
-use oclave_spirv::{Capability, Op, TypeId, ValueId};
+use oclave_spirv::{Capability, Op};
 
+use super::builder::{TypeId, ValueId};
 use super::function::{Lower, Lowering, Refusal};
 use super::types::{Leaf, Scalar};
 use super::{Argument, Output};
@@ -35,7 +36,9 @@ impl Output<'_> {
             ImageAccess::Write => 1,
             ImageAccess::ReadWrite => 2,
         };
-        self.builder.image_type(dim, is_array, access)
+        let void = self.builder.void_type();
+        // Kernels do not know the format.
+        self.builder.ty(Op::TypeImage, &[void.word(), dim, 0, is_array.into(), 0, 0, 0, access])
     }
 }
 
@@ -69,7 +72,7 @@ impl Lower<'_, '_> {
                 let (sampler, _) = self.handle(Some(sampler))?;
                 let ty = self.pixel_type(number(kind)?);
                 let point = self.image_place(point, count)?;
-                let sampled = self.output.builder.sampled_image_type(image.ty);
+                let sampled = self.output.builder.ty(Op::TypeSampledImage, &[image.ty.word()]);
                 let both = self.op(Op::SampledImage, sampled, &[image.id, sampler.id]);
                 let level = self.output.builder.float_constant(32, 0);
                 let words = vec![both.word(), point.word(), LOD, level.word()];

@@ -1,7 +1,8 @@
 //! Intrinsics of LLVM.
 
-use oclave_spirv::{Decoration, Op, ValueId};
+use oclave_spirv::{Decoration, Op};
 
+use super::builder::{TypeId, ValueId};
 use super::function::{Lower, Lowering, Refusal, mask};
 use super::ints::only_int;
 use super::library;
@@ -146,7 +147,7 @@ impl Lower<'_, '_> {
         Ok((self.scalar(first_type, first)?, self.scalar(second_type, second)?))
     }
 
-    fn only_type(&mut self, instruction: &Instruction) -> Lowering<oclave_spirv::TypeId> {
+    fn only_type(&mut self, instruction: &Instruction) -> Lowering<TypeId> {
         match leaves(&instruction.ty)?.as_slice() {
             [leaf] => Ok(self.leaf_type(leaf.scalar, Storage::Global)),
             _ => Err(format!("an intrinsic with a result of the type {}", instruction.ty).into()),

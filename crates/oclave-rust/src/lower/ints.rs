@@ -1,7 +1,8 @@
 //! Integers: arithmetic, comparisons, conversions.
 
-use oclave_spirv::{Op, ValueId};
+use oclave_spirv::Op;
 
+use super::builder::ValueId;
 use super::function::{Lower, Lowering, Refusal, mask};
 use super::memory::may_have_other_null;
 use super::types::{Leaf, Scalar, leaves, storage_width};

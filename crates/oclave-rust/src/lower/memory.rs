@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use oclave_spirv::{ALIGNED, Capability, Op, TypeId, ValueId};
+use oclave_spirv::{ALIGNED, Capability, Op};
 
+use super::builder::{TypeId, ValueId};
 use super::function::{Lower, Lowering, Refusal};
 use super::types::{Leaf, Scalar, class, leaves, storage_width};
 use crate::llvm::layout;
@@ -220,7 +221,7 @@ impl Lower<'_, '_> {
     // Atomics.
 
     /// The scalar of an atomic access, and the type in which it is made.
-    fn atomic_type(&mut self, parts: &[Leaf]) -> Lowering<(Scalar, oclave_spirv::TypeId)> {
+    fn atomic_type(&mut self, parts: &[Leaf]) -> Lowering<(Scalar, TypeId)> {
         match parts {
             [
                 Leaf {

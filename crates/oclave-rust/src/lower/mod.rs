@@ -2,6 +2,7 @@
 
 mod addresses;
 mod barriers;
+mod builder;
 mod calls;
 mod code;
 mod conditions;
@@ -32,8 +33,8 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use oclave_spirv::{
-    Builder, BuiltIn, Capability, Code, Decoration, ExecutionMode, ExecutionModel, FunctionControl,
-    FunctionParameterAttribute, LinkageType, Op, Section, StorageClass, TypeId, ValueId, Version,
+    BuiltIn, Capability, Code, Decoration, Definitions, ExecutionMode, FunctionControl,
+    FunctionParameterAttribute, LinkageType, Module, Op, StorageClass, Version,
 };
 
 use crate::foreign::ForeignFunction;
@@ -43,6 +44,7 @@ use crate::memory::Image;
 use crate::program::{Program, Symbol};
 use crate::spaces::{Analyses, Copy, Storage};
 use crate::{Error, Result};
+use builder::{Builder, TypeId, ValueId};
 use function::Lower;
 use panics::{PanicSite, Panics};
 
@@ -83,7 +85,7 @@ struct Output<'p> {
     program: &'p Program,
     variables: Surroundings<'p>,
     analyses: Analyses<'p>,
-    builder: Builder,
+    builder: Builder<'p>,
     emitted: BTreeMap<Copy, Emitted>,
     /// Variables of constants, and the type of what they hold.
     constants: BTreeMap<Symbol, (ValueId, TypeId)>,
@@ -113,7 +115,7 @@ pub(crate) type Pixels = BTreeMap<(String, usize), u8>;
 
 /// What kernels became.
 pub(crate) struct Lowered {
-    pub(crate) module: oclave_spirv::Module,
+    pub(crate) module: Module,
     pub(crate) panics: Vec<PanicSite>,
     /// Functions in Rust that other languages call.
     pub(crate) exported: Vec<String>,
@@ -122,11 +124,13 @@ pub(crate) struct Lowered {
 
 /// Lowers kernels and what they reach.
 pub(crate) fn lower(program: &Program, kernels: &[Kernel], variables: Surroundings<'_>) -> Result<Lowered> {
+    let empty = Module::empty(Version::V1_0);
+    let definitions = Definitions::new(&empty);
     let mut output = Output {
         program,
         variables,
         analyses: Analyses::new(program),
-        builder: Builder::kernel(Version::V1_0),
+        builder: Builder::new(&definitions),
         emitted: BTreeMap::new(),
         constants: BTreeMap::new(),
         structs: Vec::new(),
@@ -140,7 +144,6 @@ pub(crate) fn lower(program: &Program, kernels: &[Kernel], variables: Surroundin
         exported: Vec::new(),
         pixels: Pixels::new(),
     };
-    output.builder.opencl_std();
     // The host may access what no kernel uses.
     for global in variables.device_globals.iter().filter(|global| global.number == 0) {
         output.global_variable(&global.name).map_err(Error::Link)?;
@@ -150,10 +153,9 @@ pub(crate) fn lower(program: &Program, kernels: &[Kernel], variables: Surroundin
         output.kernel(kernel)?;
     }
     output.exports()?;
-    // OpenCL C 3.0: readers take the module for that of a kernel language.
-    output.builder.push_in(Section::DebugStrings, Op::Source, &[3, 300_000]);
     let Output { builder, panics, exported, pixels, .. } = output;
-    Ok(Lowered { module: builder.finish()?, panics: panics.sites, exported, pixels })
+    let module = builder.finish()?.unwrap_or(empty);
+    Ok(Lowered { module, panics: panics.sites, exported, pixels })
 }
 
 impl Output<'_> {
@@ -206,7 +208,7 @@ impl Output<'_> {
                     Argument { id, ty, pointee: None, dimensions: Some(dimensions) }
                 }
                 (ParameterKind::Sampler, _) => {
-                    let ty = self.builder.sampler_type();
+                    let ty = self.builder.ty(Op::TypeSampler, &[]);
                     Argument { id, ty, pointee: None, dimensions: None }
                 }
                 (ParameterKind::Read | ParameterKind::Write | ParameterKind::Out, _) => {
@@ -221,9 +223,8 @@ impl Output<'_> {
         let lowered = Lower::new(self, &copy, &function, analysis, Some(&arguments)).run()?;
         let void = self.builder.void_type();
         let parameters: Vec<(TypeId, ValueId)> = arguments.iter().map(|a| (a.ty, a.id)).collect();
-        let interface: Vec<ValueId> = Vec::new();
         self.add_function(id, FunctionControl::NONE, void, &parameters, lowered.code);
-        self.builder.entry_point(ExecutionModel::Kernel, id, &kernel.name, &interface);
+        self.builder.entry_point(id, &kernel.name);
         if let Some([x, y, z]) = kernel.work_group_size {
             self.builder.execution_mode(id, ExecutionMode::LocalSize, &[x, y, z]);
         }
@@ -265,9 +266,6 @@ impl Output<'_> {
                 _ => self.builder.int_type(scalar.bits()),
             },
             TypeDescription::Vector(lane, count) => {
-                if *count > 4 {
-                    self.builder.capability(Capability::Vector16);
-                }
                 let lane = self.described(&TypeDescription::Scalar(*lane));
                 self.builder.vector_type(lane, *count)
             }
@@ -279,12 +277,9 @@ impl Output<'_> {
                 if let Some((_, id)) = self.structs.iter().find(|(known, _)| known == ty) {
                     return *id;
                 }
-                let members: Vec<TypeId> = fields.iter().map(|field| self.described(&field.ty)).collect();
-                let id = self.builder.new_struct_type(&members);
-                self.builder.name_type(id, &format!("struct.{name}"));
-                for (member, field) in (0_u32..).zip(fields) {
-                    self.builder.name_member(id, member, &field.name);
-                }
+                let members: Vec<(TypeId, &str)> =
+                    fields.iter().map(|field| (self.described(&field.ty), field.name.as_str())).collect();
+                let id = self.builder.named_struct_type(&format!("struct.{name}"), &members);
                 self.structs.push((ty.clone(), id));
                 id
             }
@@ -315,7 +310,7 @@ impl Output<'_> {
         control: FunctionControl,
         returns: TypeId,
         parameters: &[(TypeId, ValueId)],
-        body: Code,
+        mut body: Code,
     ) {
         let types: Vec<TypeId> = parameters.iter().map(|(ty, _)| *ty).collect();
         let ty = self.builder.function_type(returns, &types);
@@ -324,11 +319,9 @@ impl Output<'_> {
         for (ty, parameter) in parameters {
             code.push(Op::FunctionParameter, &[ty.word(), parameter.word()]);
         }
+        code.append(&mut body);
+        code.push(Op::FunctionEnd, &[]);
         self.builder.add_function(code);
-        self.builder.add_function(body);
-        let mut end = Code::new();
-        end.push(Op::FunctionEnd, &[]);
-        self.builder.add_function(end);
     }
 
     /// The variable of a constant, and the type of what it holds.

@@ -6,10 +6,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use oclave_spirv::Op;
 use oclave_spirv::analysis::control_flow::Tree;
-use oclave_spirv::{Op, ValueId};
 
 use super::barriers::{loops, waits};
+use super::builder::ValueId;
 use super::calls::WORK_GROUP;
 use super::code::{Block, Inst, effect, has_no_effect, redirect, targets};
 use super::function::Lower;

@@ -6,8 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use oclave_spirv::{Builder, Op, VOLATILE};
+use oclave_spirv::{Op, VOLATILE};
 
+use super::builder::Builder;
 use super::code::{Block, Inst, edges, ids, targets};
 use super::unrolled::only;
 
@@ -15,7 +16,7 @@ use super::unrolled::only;
 type Index = (Option<u32>, u64);
 
 /// Leaves out such stores, and says whether there were any.
-pub(super) fn leave_out_overwritten(builder: &Builder, variables: &[Inst], blocks: &mut [Block]) -> bool {
+pub(super) fn leave_out_overwritten(builder: &Builder<'_>, variables: &[Inst], blocks: &mut [Block]) -> bool {
     let arrays = Arrays::new(builder, variables, blocks);
     if arrays.elements.is_empty() {
         return false;
@@ -32,7 +33,7 @@ pub(super) fn leave_out_overwritten(builder: &Builder, variables: &[Inst], block
 
 /// The private arrays of which only elements are used, by loads and stores.
 struct Arrays<'b> {
-    builder: &'b Builder,
+    builder: &'b Builder<'b>,
     /// Sum → its parts.
     sums: BTreeMap<u32, [u32; 2]>,
     /// Address → its array and index.
@@ -40,7 +41,7 @@ struct Arrays<'b> {
 }
 
 impl<'b> Arrays<'b> {
-    fn new(builder: &'b Builder, variables: &[Inst], blocks: &[Block]) -> Self {
+    fn new(builder: &'b Builder<'b>, variables: &[Inst], blocks: &[Block]) -> Self {
         let code = || blocks.iter().flat_map(|block| &block.code);
         let sum = |inst: &Inst| match (inst.op, inst.operands.as_slice(), inst.result) {
             (Op::IAdd, &[a, b], Some((_, id))) => Some((id.word(), [a, b])),

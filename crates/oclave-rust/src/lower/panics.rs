@@ -9,9 +9,10 @@
 
 use std::collections::BTreeSet;
 
-use oclave_spirv::{ALIGNED, BuiltIn, FunctionControl, Op, TypeId, ValueId};
+use oclave_spirv::{ALIGNED, BuiltIn, FunctionControl, Op};
 
 use super::Output;
+use super::builder::{TypeId, ValueId};
 use super::code::{Block, Inst, assemble, effect};
 use super::function::Lower;
 use super::messages::{MOST_VALUES, string_in};

@@ -3,9 +3,10 @@
 //! `device_println!` calls a function whose name has the place and the format. Its arguments are pairs
 //! of a code, which tells the type, and the bits.
 
-use oclave_spirv::{Op, StorageClass, ValueId};
+use oclave_spirv::{Op, StorageClass};
 
 use super::Output;
+use super::builder::ValueId;
 use super::function::{Lower, Lowering, Refusal};
 use crate::llvm::tree::{Constant, Instruction, Operand, Typed};
 

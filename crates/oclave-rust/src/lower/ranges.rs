@@ -9,8 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use oclave_spirv::analysis::control_flow::Tree;
-use oclave_spirv::{Builder, BuiltIn, Op, TypeId, ValueId};
+use oclave_spirv::{BuiltIn, Op};
 
+use super::builder::{Builder, TypeId, ValueId};
 use super::code::{Block, Inst};
 use super::function::mask;
 use super::library;
@@ -242,7 +243,7 @@ const DEPTH: u32 = 24;
 const STEPS: u32 = 2000;
 
 pub(super) struct Ranges<'b> {
-    builder: &'b Builder,
+    builder: &'b Builder<'b>,
     blocks: &'b [Block],
     /// Arguments that are integers, and their types.
     arguments: BTreeMap<u32, (ValueId, TypeId)>,
@@ -264,7 +265,7 @@ pub(super) struct Ranges<'b> {
 
 impl<'b> Ranges<'b> {
     pub(super) fn new(
-        builder: &'b Builder,
+        builder: &'b Builder<'b>,
         blocks: &'b [Block],
         arguments: BTreeMap<u32, (ValueId, TypeId)>,
         (group, dimensions): (Option<[u32; 3]>, u8),

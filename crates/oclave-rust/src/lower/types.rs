@@ -4,9 +4,10 @@
 //! 64 bits has a scalar for each 64. An integer of another width than 8, 16, 32 or 64 lies in the next of
 //! these, and its upper bits are zero.
 
-use oclave_spirv::{StorageClass, TypeId};
+use oclave_spirv::StorageClass;
 
 use super::Output;
+use super::builder::TypeId;
 use crate::llvm::layout;
 use crate::llvm::tree::Type;
 use crate::spaces::Storage;

@@ -6,10 +6,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use oclave_spirv::Op;
 use oclave_spirv::analysis::control_flow::Tree;
-use oclave_spirv::{Builder, Op};
 
 use super::barriers::loops;
+use super::builder::Builder;
 use super::code::{Block, Inst, edges, effect, merged, redirect, rename_with, without_unreached};
 use super::function::Lower;
 
@@ -175,7 +176,7 @@ fn one_value(pairs: &[[u32; 2]]) -> Option<u32> {
 }
 
 /// An innermost loop with a barrier, with one block that goes back, one that leaves, and a known number of iterations.
-fn known_loop(builder: &Builder, blocks: &[Block]) -> Option<KnownLoop> {
+fn known_loop(builder: &Builder<'_>, blocks: &[Block]) -> Option<KnownLoop> {
     let (_, edges) = edges(blocks);
     let has_barrier = |at: &usize| {
         blocks.get(*at).is_some_and(|block| block.code.iter().any(|inst| inst.op == Op::ControlBarrier))
@@ -227,7 +228,7 @@ pub(super) fn only<T>(mut all: impl Iterator<Item = T>) -> Option<T> {
 
 /// Follows the integers of a loop from iteration to iteration.
 struct Counter<'b> {
-    builder: &'b Builder,
+    builder: &'b Builder<'b>,
     header: &'b Block,
     /// What is known of the header's phis in this iteration.
     values: BTreeMap<u32, Integer>,

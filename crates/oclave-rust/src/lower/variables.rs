@@ -5,9 +5,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use oclave_spirv::{Op, TypeId, ValueId};
+use oclave_spirv::Op;
 
 use super::barriers::reachable_without;
+use super::builder::{TypeId, ValueId};
 use super::code::{Inst, effect, ids, targets};
 use super::function::Lower;
 

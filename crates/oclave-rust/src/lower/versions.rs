@@ -6,9 +6,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use oclave_spirv::{BuiltIn, FunctionControl, Op, TypeId, ValueId};
+use oclave_spirv::{BuiltIn, FunctionControl, Op};
 
 use super::barriers::reachable_from;
+use super::builder::{TypeId, ValueId};
 use super::code::{Block, Inst, effect, rename, targets, without_unreached};
 use super::deferred::{Check, Place, can_begin_again, compared, place};
 use super::function::Lower;

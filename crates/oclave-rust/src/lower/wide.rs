@@ -1,7 +1,8 @@
 //! Numbers of more than 64 bits, in two parts.
 
-use oclave_spirv::{Op, ValueId};
+use oclave_spirv::Op;
 
+use super::builder::ValueId;
 use super::function::{Lower, Lowering, Refusal};
 use super::library;
 use super::types::{Scalar, leaves};

@@ -42,7 +42,8 @@ impl Code {
         self.words.extend_from_slice(words);
     }
 
-    pub(super) fn append(&mut self, other: &mut Self) {
+    /// Moves the instructions of `other` to the end.
+    pub fn append(&mut self, other: &mut Self) {
         self.words.append(&mut other.words);
         self.overlong = self.overlong.or(other.overlong.take());
     }

@@ -2,7 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use ::spirv::{BuiltIn, Capability, Decoration, FunctionControl, LinkageType, Op, StorageClass};
+use ::spirv::{
+    AddressingModel, BuiltIn, Capability, Decoration, ExecutionMode, ExecutionModel, FunctionControl,
+    LinkageType, MemoryModel, Op, StorageClass,
+};
 
 use super::code::{Code, string_words};
 use super::definitions::Definitions;
@@ -16,7 +19,7 @@ use crate::{Error, Result};
 
 /// The sections of a module that is made from an old one. Every section has a stream of its own, so
 /// anything can be added to any section at any time. Types and constants that are added are put before
-/// their first use when the module is finished.
+/// their first use when the module is finished. New types come with the capabilities that they need.
 #[derive(Debug)]
 pub struct Declarations<'m> {
     definitions: &'m Definitions<'m>,
@@ -89,17 +92,8 @@ impl<'m> Declarations<'m> {
     /// Adds a whole function, `OpFunction` to `OpFunctionEnd`, behind those that are finished so
     /// far.
     pub fn add_function(&mut self, mut function: Code) {
-        let label = |words: &[u32]| {
-            let mut at = 0;
-            while let Some(&first) = words.get(at) {
-                if first & 0xffff == Op::Label as u32 {
-                    return true;
-                }
-                at += (first >> 16).max(1) as usize;
-            }
-            false
-        };
-        let section = if label(function.words()) { Section::Definitions } else { Section::Declarations };
+        let has_blocks = super::module::instructions_of(function.words()).any(|i| i.is(Op::Label));
+        let section = if has_blocks { Section::Definitions } else { Section::Declarations };
         self.section(section).append(&mut function);
     }
 
@@ -117,6 +111,26 @@ impl<'m> Declarations<'m> {
         self.name(id, name);
         self.decorate_linkage(id, name, LinkageType::Import);
         id
+    }
+
+    /// Begins a new module of kernels: with these capabilities, and pointers of 64 bits.
+    pub fn kernel_header(&mut self, capabilities: &[Capability]) {
+        capabilities.iter().for_each(|capability| self.capability(*capability));
+        let model = [AddressingModel::Physical64 as u32, MemoryModel::OpenCL as u32];
+        self.push_in(Section::MemoryModel, Op::MemoryModel, &model);
+    }
+
+    /// Makes a function a kernel of this name. It uses the variables of `interface`.
+    pub fn entry_point(&mut self, function: u32, name: &str, interface: &[u32]) {
+        let head = [ExecutionModel::Kernel as u32, function];
+        let operands = [&head, string_words(name).as_slice(), interface].concat();
+        self.push_in(Section::EntryPoints, Op::EntryPoint, &operands);
+    }
+
+    /// Adds a mode of an entry point.
+    pub fn execution_mode(&mut self, function: u32, mode: ExecutionMode, literals: &[u32]) {
+        let operands = [&[function, mode as u32], literals].concat();
+        self.push_in(Section::ExecutionModes, Op::ExecutionMode, &operands);
     }
 
     /// Adds a capability unless the module has it.
@@ -152,8 +166,7 @@ impl<'m> Declarations<'m> {
     /// A new variable of a built-in value of a type.
     pub fn built_in_variable(&mut self, what: BuiltIn, ty: u32) -> u32 {
         let pointer = self.pointer_type(StorageClass::Input, ty);
-        let variable = self.fresh_id();
-        self.push_in(Section::Types, Op::Variable, &[pointer, variable, StorageClass::Input as u32]);
+        let variable = self.module_variable(pointer, StorageClass::Input, None);
         self.decorate(variable, Decoration::BuiltIn, &[what as u32]);
         self.decorate(variable, Decoration::Constant, &[]);
         variable
@@ -197,22 +210,45 @@ impl<'m> Declarations<'m> {
 
     /// An integer type as kernels have them: without sign.
     pub fn int_type(&mut self, width: u32) -> u32 {
-        self.intern(Op::TypeInt, &[width, 0])
+        let needed = match width {
+            8 => Some(Capability::Int8),
+            16 => Some(Capability::Int16),
+            64 => Some(Capability::Int64),
+            _ => None,
+        };
+        self.ty(Op::TypeInt, &[width, 0], needed)
     }
 
     /// A floating-point type.
     pub fn float_type(&mut self, width: u32) -> u32 {
-        self.intern(Op::TypeFloat, &[width])
+        let needed = match width {
+            16 => Some(Capability::Float16),
+            64 => Some(Capability::Float64),
+            _ => None,
+        };
+        self.ty(Op::TypeFloat, &[width], needed)
     }
 
     /// A vector type.
     pub fn vector_type(&mut self, component: u32, count: u32) -> u32 {
-        self.intern(Op::TypeVector, &[component, count])
+        let needed = (count > 4).then_some(Capability::Vector16);
+        self.ty(Op::TypeVector, &[component, count], needed)
     }
 
     /// A pointer type.
     pub fn pointer_type(&mut self, class: StorageClass, pointee: u32) -> u32 {
-        self.intern(Op::TypePointer, &[class as u32, pointee])
+        let needed = (class == StorageClass::Generic).then_some(Capability::GenericPointer);
+        self.ty(Op::TypePointer, &[class as u32, pointee], needed)
+    }
+
+    /// A type. If the module had no such type, the capability that it needs is added, too.
+    fn ty(&mut self, op: Op, operands: &[u32], needed: Option<Capability>) -> u32 {
+        let bound = self.bound;
+        let ty = self.intern(op, operands);
+        if self.bound > bound {
+            needed.into_iter().for_each(|capability| self.capability(capability));
+        }
+        ty
     }
 
     /// A function type.
@@ -223,16 +259,42 @@ impl<'m> Declarations<'m> {
     /// An integer constant of `width` 8, 16, 32 or 64 bits.
     pub fn int_constant(&mut self, width: u32, value: u64) -> u32 {
         let ty = self.int_type(width);
-        if width > 32 {
-            self.intern(Op::Constant, &[ty, value as u32, (value >> 32) as u32])
-        } else {
-            self.intern(Op::Constant, &[ty, value as u32])
-        }
+        self.number(ty, width, value)
+    }
+
+    /// A floating-point constant of `width` 16, 32 or 64 bits, by its bits.
+    pub fn float_constant(&mut self, width: u32, bits: u64) -> u32 {
+        let ty = self.float_type(width);
+        self.number(ty, width, bits)
+    }
+
+    fn number(&mut self, ty: u32, width: u32, bits: u64) -> u32 {
+        let words = [ty, bits as u32, (bits >> 32) as u32];
+        self.intern(Op::Constant, if width > 32 { &words[..] } else { &words[..2] })
+    }
+
+    /// `true` or `false`.
+    pub fn bool_constant(&mut self, value: bool) -> u32 {
+        let ty = self.bool_type();
+        self.intern(if value { Op::ConstantTrue } else { Op::ConstantFalse }, &[ty])
+    }
+
+    /// A constant vector, array or struct.
+    pub fn composite_constant(&mut self, ty: u32, elements: &[u32]) -> u32 {
+        self.intern(Op::ConstantComposite, &[&[ty], elements].concat())
     }
 
     /// The null value of a type.
     pub fn null_constant(&mut self, ty: u32) -> u32 {
         self.intern(Op::ConstantNull, &[ty])
+    }
+
+    /// A new variable at module scope. `pointer` is the type of its address.
+    pub fn module_variable(&mut self, pointer: u32, class: StorageClass, initial: Option<u32>) -> u32 {
+        let variable = self.fresh_id();
+        let operands: Vec<u32> = [pointer, variable, class as u32].into_iter().chain(initial).collect();
+        self.push_in(Section::Types, Op::Variable, &operands);
+        variable
     }
 
     /// Lets [`Editor::finish`](super::Editor::finish) put types, constants and variables in order: each behind what

@@ -14,6 +14,26 @@
 //! edit.finish()
 //! # }
 //! ```
+//! An editor of an empty module writes a new one:
+//! ```
+//! use oclave_spirv::{Capability, Code, Definitions, Editor, Module, Op, Version};
+//! # fn empty_kernel() -> oclave_spirv::Result<Option<Module>> {
+//! let empty = Module::empty(Version::V1_2);
+//! let definitions = Definitions::new(&empty);
+//! let mut new = Editor::new(&definitions);
+//! new.kernel_header(&[Capability::Addresses, Capability::Kernel]);
+//! let void = new.void_type();
+//! let (ty, function, label) = (new.function_type(void, &[]), new.fresh_id(), new.fresh_id());
+//! let mut code = Code::new();
+//! code.push(Op::Function, &[void, function, 0, ty]);
+//! code.push(Op::Label, &[label]);
+//! code.push(Op::Return, &[]);
+//! code.push(Op::FunctionEnd, &[]);
+//! new.add_function(code);
+//! new.entry_point(function, "empty", &[]);
+//! new.finish()
+//! # }
+//! ```
 //! The old module stays as it is until the end, so what is known of it stays true. Instructions without changes keep their words.
 
 use std::borrow::Cow;

@@ -8,16 +8,14 @@
 //! | [`Instruction`] | one instruction: opcode, operands, strings, ids |
 //! | [`Definitions`] | id → defining instruction |
 //! | [`TypeTable`] | id → [`Type`], with sizes, alignments and field offsets |
-//! | [`Editor`], [`Cursor`] | changes of a module at given instructions |
+//! | [`Editor`], [`Cursor`] | changes of a module at given instructions; a new module from an empty one |
 //! | [`Declarations`] | what is added outside of functions: types, constants, decorations, names, imports |
 //! | [`Code`] | instructions that are being written |
-//! | [`Builder`] | a new module from nothing |
 //!
 //! Opcodes, decorations, capabilities and the like are those of the `spirv` crate. Opcodes and
 //! enumerants that it does not know are numbers, and are carried through.
 
 mod access_chains;
-mod builder;
 mod code;
 mod declarations;
 mod definitions;
@@ -38,7 +36,6 @@ pub use ::spirv::{
     StorageClass,
 };
 pub use access_chains::ChainStep;
-pub use builder::{Builder, TypeId, ValueId};
 pub use code::{Code, string_words};
 pub use declarations::Declarations;
 pub use definitions::Definitions;

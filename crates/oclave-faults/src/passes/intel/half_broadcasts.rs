@@ -4,7 +4,7 @@ use crate::Fault;
 use crate::passes::{Pass, Result, pass};
 use crate::table::{INTEL, fault};
 use oclave_spirv::analysis::Analyses;
-use oclave_spirv::{Capability, Editor, Module, Op, Type, TypeTable};
+use oclave_spirv::{Editor, Module, Op, Type, TypeTable};
 
 fault! {
     /// **Q65. Intel's CPU runtime 2026.2.** `work_group_broadcast` of `half` crashes its compiler
@@ -36,7 +36,6 @@ pub(crate) fn as_integers(analyses: &Analyses<'_>) -> Result<Option<Module>> {
             continue;
         };
         // All bits stay the same, also those of a NaN.
-        edit.capability(Capability::Int16);
         let [bits_type, word_type] = [16, 32].map(|width| edit.int_type(width));
         let mut at = edit.instead_of(&broadcast);
         let bits = at.emit(Op::Bitcast, bits_type, &[value]);

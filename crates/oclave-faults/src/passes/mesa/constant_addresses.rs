@@ -21,8 +21,7 @@ use oclave_spirv::analysis::initializer::{AddressOf, evaluate_with};
 use oclave_spirv::analysis::references::kernel_entry;
 use oclave_spirv::transform::dce;
 use oclave_spirv::{
-    Cursor, Declarations, Definitions, Editor, Instruction, Module, Op, Section, StorageClass, Type,
-    TypeTable,
+    Cursor, Declarations, Definitions, Editor, Instruction, Module, Op, StorageClass, Type, TypeTable,
 };
 
 fault! {
@@ -163,15 +162,11 @@ impl Written {
 fn array(new: &mut Declarations<'_>, width: u32, values: &[u64]) -> u32 {
     let (element, length) = (new.int_type(width), new.int_constant(32, values.len() as u64));
     let array = new.intern(Op::TypeArray, &[element, length]);
-    let mut parts = vec![array];
-    for value in values {
-        parts.push(new.int_constant(width, value & u64::MAX >> (64 - width)));
-    }
-    let (value, pointer) =
-        (new.intern(Op::ConstantComposite, &parts), new.pointer_type(StorageClass::UniformConstant, array));
-    let variable = new.fresh_id();
-    new.push_in(Section::Types, Op::Variable, &[pointer, variable, CLASS, value]);
-    variable
+    let numbers = values.iter().map(|value| new.int_constant(width, value & u64::MAX >> (64 - width)));
+    let numbers: Vec<u32> = numbers.collect();
+    let value = new.composite_constant(array, &numbers);
+    let pointer = new.pointer_type(StorageClass::UniformConstant, array);
+    new.module_variable(pointer, StorageClass::UniformConstant, Some(value))
 }
 
 struct Addresses<'a, 'm> {
@@ -197,11 +192,9 @@ impl Addresses<'_, '_> {
         if !instruction.is(Op::ConstantComposite) {
             return new.null_constant(ty);
         }
-        let mut parts = vec![ty];
-        for part in instruction.operands() {
-            parts.push(self.without_addresses(new, *part));
-        }
-        new.intern(Op::ConstantComposite, &parts)
+        let parts = instruction.operands().iter().map(|part| self.without_addresses(new, *part));
+        let parts: Vec<u32> = parts.collect();
+        new.composite_constant(ty, &parts)
     }
 
     /// Changes an instruction that may load an address.

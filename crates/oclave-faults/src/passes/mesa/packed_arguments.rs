@@ -9,7 +9,7 @@ use crate::Fault;
 use crate::passes::{Pass, Result, pass};
 use oclave_spirv::analysis::Analyses;
 use oclave_spirv::analysis::references::kernel_entry;
-use oclave_spirv::{Capability, Editor, Module, Op, Section, StorageClass, Type, TypeTable};
+use oclave_spirv::{Editor, Module, Op, Section, StorageClass, Type, TypeTable};
 
 pub(in crate::passes) const PASS: Pass = pass(Fault::Q56, "packed_arguments", |on| as_arrays(on.analyses));
 
@@ -62,11 +62,6 @@ pub(crate) fn as_arrays(analyses: &Analyses<'_>) -> Result<Option<Module>> {
 /// The type of pointers to a struct with an array of numbers, as large as another struct.
 fn pointer_to_array(edit: &mut Editor<'_>, types: &TypeTable<'_>, packed: u32) -> u32 {
     let bytes = types.align_bytes(packed).clamp(1, 8);
-    match bytes {
-        1 => edit.capability(Capability::Int8),
-        2 => edit.capability(Capability::Int16),
-        _ => {}
-    }
     let element = edit.int_type(bytes * 8);
     let length = edit.int_constant(32, types.size_bytes(packed).unwrap_or(0) / u64::from(bytes));
     let (array, whole) = (edit.fresh_id(), edit.fresh_id());

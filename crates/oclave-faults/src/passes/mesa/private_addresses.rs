@@ -11,9 +11,7 @@ use crate::Fault;
 use crate::passes::{Pass, Result, pass};
 use crate::table::{LLVMPIPE, fault};
 use oclave_spirv::analysis::Analyses;
-use oclave_spirv::{
-    Capability, Cursor, Definitions, Editor, Instruction, Module, Op, StorageClass, Type, TypeTable,
-};
+use oclave_spirv::{Cursor, Definitions, Editor, Instruction, Module, Op, StorageClass, Type, TypeTable};
 
 fault! {
     /// **Q22. Mesa's rusticl 26.1.6 on llvmpipe.** If a kernel has no private variable, an access
@@ -49,9 +47,6 @@ pub(crate) fn add_variables(analyses: &Analyses<'_>) -> Result<Option<Module>> {
         let body = || definitions.body(function);
         let mut conversions = body().filter(|i| is_conversion(i, definitions, &types)).peekable();
         let (Some(_), Some(label)) = (conversions.peek(), body().find(|i| i.is(Op::Label))) else { continue };
-        if width == 64 {
-            edit.capability(Capability::Int64);
-        }
         let word = edit.int_type(width);
         let pointer = edit.pointer_type(StorageClass::Function, word);
         let variable = edit.after(&label).emit(Op::Variable, pointer, &[StorageClass::Function as u32]);

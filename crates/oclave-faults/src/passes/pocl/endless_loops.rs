@@ -20,7 +20,7 @@ use crate::passes::{Pass, Result, pass};
 use crate::table::{POCL_CPU, fault};
 use oclave_spirv::analysis::Analyses;
 use oclave_spirv::analysis::control_flow::{Flow, Loop};
-use oclave_spirv::{Capability, Definitions, Editor, Instruction, Module, Op, Type, TypeTable};
+use oclave_spirv::{Definitions, Editor, Instruction, Module, Op, Type, TypeTable};
 
 fault! {
     /// **Q53. PoCL 6.0 (LLVM 18) on CPUs.** The work-around for Q13 makes the end of a loop depend on
@@ -108,9 +108,6 @@ impl<'m> Counted<'m> {
 
     /// Writes the counter, a block between the latch and the header, and one that returns. A latch that is an inner loop leads on always.
     fn write(&self, edit: &mut Editor<'_>, leads_on: bool, width: u32, returns: Option<u32>) {
-        if width == 64 {
-            edit.capability(Capability::Int64);
-        }
         let (ty, truth) = (edit.int_type(width), edit.bool_type());
         let [zero, one] = [0, 1].map(|number| edit.int_constant(width, number));
         let [split, value, next, out] = std::array::from_fn(|_| edit.fresh_id());

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::{DeviceGlobalInfo, HostAccess, ImageError, Result};
 use oclave_spirv::analysis::references::References;
 use oclave_spirv::{
-    ALIGNED, Definitions, Editor, Instruction, LinkageType, Module, Op, Section, StorageClass, Type,
-    TypeTable, Version,
+    ALIGNED, Definitions, Editor, Instruction, LinkageType, Module, Op, StorageClass, Type, TypeTable,
+    Version,
 };
 
 /// The device global to which an invalid virtual call writes its code and the [`fault_id`] of its
@@ -95,9 +95,7 @@ fn variable(edit: &mut Editor<'_>) -> u32 {
     let to = pointer_type(edit);
     let place = edit.pointer_type(StorageClass::CrossWorkgroup, to);
     let null = edit.null_constant(to);
-    let pointer = edit.fresh_id();
-    let class = StorageClass::CrossWorkgroup as u32;
-    edit.push_in(Section::Types, Op::Variable, &[place, pointer, class, null]);
+    let pointer = edit.module_variable(place, StorageClass::CrossWorkgroup, Some(null));
     edit.decorate_linkage(pointer, VIRTUAL_FAULT, LinkageType::Export);
     edit.name(pointer, VIRTUAL_FAULT);
     pointer

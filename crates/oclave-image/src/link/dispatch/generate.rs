@@ -8,8 +8,7 @@ use crate::Result;
 use crate::link::virtual_functions::type_of;
 use crate::virtual_functions::{CallSignature, CallType, OFFSET_DISPATCHER};
 use oclave_spirv::{
-    AddressingModel, Capability, Code, Definitions, Editor, FunctionControl, LinkageType, MemoryModel,
-    Module, Op, Section, Version,
+    Capability, Code, Definitions, Editor, FunctionControl, LinkageType, Module, Op, Version,
 };
 
 impl DispatchPlan {
@@ -75,17 +74,13 @@ struct Generator<'m> {
 
 impl Generator<'_> {
     fn header(&mut self) {
-        for capability in [
+        self.new.kernel_header(&[
             Capability::Addresses,
             Capability::Linkage,
             Capability::Kernel,
             Capability::Int64,
             Capability::Int8,
-        ] {
-            self.new.capability(capability);
-        }
-        let model = [AddressingModel::Physical64 as u32, MemoryModel::OpenCL as u32];
-        self.new.push_in(Section::MemoryModel, Op::MemoryModel, &model);
+        ]);
     }
 
     fn export(&mut self, id: u32, name: &str, linkage: LinkageType) {
@@ -219,10 +214,9 @@ impl Generator<'_> {
     fn zero(&mut self, ty: CallType, id: u32) -> u32 {
         match ty {
             CallType::Void => 0,
-            CallType::Bool => self.new.intern(Op::ConstantFalse, &[id]),
+            CallType::Bool => self.new.bool_constant(false),
             CallType::Int(bits) => self.new.int_constant(bits, 0),
-            CallType::Float(64) => self.new.intern(Op::Constant, &[id, 0, 0]),
-            CallType::Float(_) => self.new.intern(Op::Constant, &[id, 0]),
+            CallType::Float(bits) => self.new.float_constant(bits, 0),
             CallType::IntVector(..) | CallType::FloatVector(..) | CallType::Pointer(_) => {
                 self.new.null_constant(id)
             }

@@ -1,7 +1,7 @@
 //! Which types stand for addresses of functions and slots, and types as signatures have them.
 
 use crate::virtual_functions::CallType;
-use oclave_spirv::{Capability, Declarations, IdMap, Module, Op, StorageClass, Type, TypeTable};
+use oclave_spirv::{Declarations, IdMap, Module, Op, StorageClass, Type, TypeTable};
 
 /// The types that become 64-bit integers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,26 +87,11 @@ pub(crate) fn type_of(new: &mut Declarations<'_>, ty: CallType) -> u32 {
     match ty {
         CallType::Void => new.void_type(),
         CallType::Bool => new.bool_type(),
-        CallType::Int(bits) => {
-            if bits == 16 {
-                new.capability(Capability::Int16);
-            }
-            new.int_type(bits)
-        }
-        CallType::Float(bits) => {
-            match bits {
-                16 => new.capability(Capability::Float16),
-                64 => new.capability(Capability::Float64),
-                _ => {}
-            }
-            new.float_type(bits)
-        }
+        CallType::Int(bits) => new.int_type(bits),
+        CallType::Float(bits) => new.float_type(bits),
         CallType::IntVector(lanes, bits) => vector_of(new, CallType::Int(bits), lanes),
         CallType::FloatVector(lanes, bits) => vector_of(new, CallType::Float(bits), lanes),
         CallType::Pointer(class) => {
-            if class == StorageClass::Generic {
-                new.capability(Capability::GenericPointer);
-            }
             let byte = new.int_type(8);
             new.pointer_type(class, byte)
         }
@@ -114,9 +99,6 @@ pub(crate) fn type_of(new: &mut Declarations<'_>, ty: CallType) -> u32 {
 }
 
 fn vector_of(new: &mut Declarations<'_>, component: CallType, lanes: u32) -> u32 {
-    if lanes > 4 {
-        new.capability(Capability::Vector16);
-    }
     let component = type_of(new, component);
     new.vector_type(component, lanes)
 }

@@ -6,7 +6,7 @@ use super::infer::{Clone, Inferred, Key, class_of, is_generic};
 use super::uses::{TAGGED, View};
 use crate::Result;
 use oclave_spirv::{
-    Capability, Cursor, Decoration, Definitions, Editor, Instruction, Module, Op, Role, StorageClass, Type,
+    Cursor, Decoration, Definitions, Editor, Instruction, Module, Op, Role, StorageClass, Type,
 };
 
 /// OpenCL's memory semantics of the address spaces that generic pointers have.
@@ -46,7 +46,6 @@ pub(super) fn rewrite<'m>(definitions: &'m Definitions<'m>, inferred: &Inferred<
         tagged: HashSet::new(),
         word: 0,
     };
-    rewrite.new.capability(Capability::Int64);
     rewrite.word = rewrite.new.int_type(64);
     rewrite.number_functions();
     rewrite.find_constants();

@@ -12,8 +12,8 @@ use crate::passes::{Pass, pass};
 use crate::table::{LLVMPIPE, fault};
 use oclave_spirv::analysis::Analyses;
 use oclave_spirv::{
-    ALIGNED, Capability, Cursor, Definitions, Editor, Instruction, Module, Op, StorageClass, Type, TypeTable,
-    VOLATILE, first_chain_index, is_access_chain,
+    ALIGNED, Cursor, Definitions, Editor, Instruction, Module, Op, StorageClass, Type, TypeTable, VOLATILE,
+    first_chain_index, is_access_chain,
 };
 
 fault! {
@@ -287,11 +287,6 @@ impl Splitter<'_, '_, '_> {
     }
 
     fn part_type(&mut self) -> u32 {
-        match self.access.unit {
-            1 => self.at.capability(Capability::Int8),
-            2 => self.at.capability(Capability::Int16),
-            _ => {}
-        }
         self.at.int_type(self.access.unit * 8)
     }
 
@@ -345,9 +340,6 @@ impl Splitter<'_, '_, '_> {
 
     /// The type of all parts of a number.
     fn vector_type(&mut self, count: usize) -> u32 {
-        if count > 4 {
-            self.at.capability(Capability::Vector16);
-        }
         let part = self.part_type();
         self.at.vector_type(part, count as u32)
     }
