@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use oclave_faults::{DeviceTexts, Driver, FAULTS, Family, Fault, FaultSet, On, Version};
+use oclave_faults::{DeviceTexts, Driver, FAULTS, Family, Fault, FaultSet, On, Version, passes};
 
 const POCL: &str = "Portable Computing Language";
 
@@ -118,5 +118,14 @@ fn words_of_the_environment_add_and_remove() {
     for wrong in ["Q0", "Q999", "q13", "13", "some", "+", "--Q13"] {
         let error = set.adjust(wrong).unwrap_err().to_string();
         assert!(error.contains(wrong) && error.contains("oclave faults"), "{error}");
+    }
+}
+
+#[test]
+fn passes_have_faults_and_names() {
+    let names: Vec<_> = passes::all().map(|(_, name)| name).collect();
+    assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len(), "{names:?}");
+    for (fault, name) in passes::all() {
+        assert!(FAULTS.iter().any(|row| row.fault == fault), "{name}");
     }
 }

@@ -268,18 +268,3 @@ pub fn all() -> impl Iterator<Item = (Fault, &'static str)> {
 pub fn needs_concrete_pointers(module: &Module, faults: FaultSet) -> bool {
     faults.has(Fault::Q25) && generic_atomics::asks_for_spaces(module)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Each pass is for a fault of the table, and has a name of its own.
-    #[test]
-    fn passes_have_faults_and_names() {
-        let all: Vec<_> = all().collect();
-        for (number, (fault, name)) in all.iter().enumerate() {
-            assert!(crate::FAULTS.iter().any(|row| row.fault == *fault), "{name}");
-            assert!(all[..number].iter().all(|(_, other)| other != name), "{name}");
-        }
-    }
-}
