@@ -155,9 +155,7 @@ fn results_are_valid() {
 fn private_variables_of_a_module_move_into_functions() {
     let is_private =
         |i: &Instruction<'_>| i.is(Op::Variable) && i.operand(0) == Some(StorageClass::Function as u32);
-    let before_code = |module: &Module| -> usize {
-        module.instructions().take_while(|i| !i.is(Op::Function)).filter(is_private).count()
-    };
+    let before_code = |module: &Module| -> usize { module.global_instructions().filter(is_private).count() };
     assert_eq!(before_code(&fixture("literal_members.O0")), 1, "the fixture has one");
     let image = link("literal_members.O0", SplitMode::PerKernel).unwrap().remove(0);
     let module = module_of(&image);

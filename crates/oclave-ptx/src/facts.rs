@@ -69,7 +69,7 @@ pub(crate) struct Facts {
 impl Facts {
     pub(crate) fn read(module: &Module) -> Result<Self, PtxError> {
         let mut facts = Self::default();
-        for instruction in module.instructions().take_while(|i| !i.is(Op::Function)) {
+        for instruction in module.global_instructions() {
             match (instruction.op(), instruction.operands()) {
                 (Some(Op::MemoryModel), &[addressing, ..]) => {
                     facts.uses_wide_addresses = addressing == AddressingModel::Physical64 as u32;

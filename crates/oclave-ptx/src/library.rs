@@ -220,7 +220,7 @@ fn with_subnormals(module: &Module) -> Result<Module> {
 fn without_other_exports(part: &Module, wanted: &BTreeSet<String>) -> Result<Module> {
     let definitions = Definitions::new(part);
     let mut edit = Editor::new(&definitions);
-    for instruction in part.instructions().take_while(|i| !i.is(Op::Function)) {
+    for instruction in part.global_instructions() {
         let linkage = instruction.linkage();
         if matches!(linkage, Some((_, name, LinkageType::Export)) if !wanted.contains(&*name)) {
             edit.remove(&instruction);

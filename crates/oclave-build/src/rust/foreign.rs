@@ -72,7 +72,7 @@ pub(super) fn symbols(module: &Module) -> Symbols {
 /// Symbols by their ids, and whether they are defined.
 fn linkage(module: &Module) -> BTreeMap<u32, (String, bool)> {
     let mut symbols = BTreeMap::new();
-    for instruction in module.instructions().take_while(|i| !i.is(Op::Function)) {
+    for instruction in module.global_instructions() {
         if let (true, &[id, decoration, ..]) = (instruction.is(Op::Decorate), instruction.operands())
             && decoration == Decoration::LinkageAttributes as u32
             && let (Some(name), Some(rest)) = (instruction.string(2), instruction.after_string(2))

@@ -87,7 +87,7 @@ struct Special {
 impl Special {
     fn new(definitions: &Definitions<'_>) -> Self {
         let mut special = Self::default();
-        for instruction in definitions.module().instructions().take_while(|i| !i.is(Op::Function)) {
+        for instruction in definitions.module().global_instructions() {
             let (true, &[id, decoration, ref literals @ ..]) =
                 (instruction.is(Op::Decorate), instruction.operands())
             else {

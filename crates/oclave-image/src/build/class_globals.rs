@@ -31,7 +31,7 @@ pub(crate) fn find(
         return Ok(());
     }
     let module = definitions.module();
-    for variable in module.instructions().take_while(|i| !i.is(Op::Function)).filter(|i| i.is(Op::Variable)) {
+    for variable in module.global_instructions().filter(|i| i.is(Op::Variable)) {
         let (Some(id), Some(initializer)) = (variable.result_id(), variable.operand(1)) else { continue };
         let diagnostic =
             |what: &str| ImageError::Diagnostic(format!("device global `{}`: {what}", facts.name(id)));

@@ -71,7 +71,7 @@ impl Markers {
     pub(crate) fn new(module: &Module) -> Result<Self> {
         let mut names = None;
         let mut markers = Self::default();
-        for instruction in module.instructions().take_while(|i| !i.is(Op::Function)) {
+        for instruction in module.global_instructions() {
             let (true, Some(target)) = (is_user_semantic(instruction.operands()), instruction.operand(0))
             else {
                 continue;

@@ -53,7 +53,7 @@ pub(crate) fn plain_constants(module: &Module) -> Result<Option<Module>> {
 fn casts_of_null(module: &Module) -> BTreeSet<u32> {
     let casts = [Op::Bitcast, Op::PtrCastToGeneric, Op::GenericCastToPtr].map(|op| op as u32);
     let (mut nulls, mut found) = (BTreeSet::new(), BTreeSet::new());
-    for instruction in module.instructions().take_while(|i| !i.is(Op::Function)) {
+    for instruction in module.global_instructions() {
         let Some(result) = instruction.result_id() else { continue };
         match (instruction.op(), instruction.operands()) {
             (Some(Op::ConstantNull), _) => drop(nulls.insert(result)),

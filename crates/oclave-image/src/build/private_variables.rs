@@ -47,15 +47,14 @@ pub(crate) fn localize(module: &Module) -> Result<Option<Module>> {
 
 /// The private variables outside of functions that have an initial value.
 fn private_variables(module: &Module) -> BTreeSet<u32> {
-    let at_module_scope = || module.instructions().take_while(|i| !i.is(Op::Function));
     let is_private = |i: &Instruction<'_>| {
         i.is(Op::Variable) && matches!(i.operands(), &[class, _] if class == StorageClass::Function as u32)
     };
-    at_module_scope().filter(is_private).filter_map(|i| i.result_id()).collect()
+    module.global_instructions().filter(is_private).filter_map(|i| i.result_id()).collect()
 }
 
 fn alignment(module: &Module, variable: u32) -> Option<u32> {
-    let before_code = module.instructions().take_while(|i| !i.is(Op::Function));
+    let before_code = module.global_instructions();
     before_code.filter(|i| i.is(Op::Decorate)).find_map(|i| match i.operands() {
         &[id, decoration, bytes] if id == variable && decoration == Decoration::Alignment as u32 => {
             Some(bytes)

@@ -74,7 +74,7 @@ struct Facts<'m> {
 impl<'m> Facts<'m> {
     fn new(module: &'m Module) -> Self {
         let mut facts = Self { names: module.names().collect(), ..Self::default() };
-        for instruction in module.instructions().take_while(|i| !i.is(Op::Function)) {
+        for instruction in module.global_instructions() {
             match (instruction.op(), instruction.operands()) {
                 (Some(Op::Decorate), &[id, decoration, attribute, ..])
                     if decoration == Decoration::FuncParamAttr as u32 =>

@@ -53,7 +53,7 @@ pub(crate) fn spec_constants(module: &Module, names: &SpecNames) -> Result<Vec<S
     let definitions = Definitions::new(module);
     let types = TypeTable::new(&definitions);
     let mut found: BTreeMap<u32, SpecConstantInfo> = BTreeMap::new();
-    for instruction in module.instructions().take_while(|i| !i.is(Op::Function)) {
+    for instruction in module.global_instructions() {
         let (true, &[constant, decoration, id, ..]) = (instruction.is(Op::Decorate), instruction.operands())
         else {
             continue;

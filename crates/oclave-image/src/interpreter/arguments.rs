@@ -31,8 +31,7 @@ pub(super) enum Source {
 
 /// The ids with `FuncParamAttr ByVal`.
 pub(super) fn by_value(module: &Module) -> BTreeSet<u32> {
-    let decorations =
-        module.instructions().take_while(|i| !i.is(Op::Function)).filter(|i| i.is(Op::Decorate));
+    let decorations = module.global_instructions().filter(|i| i.is(Op::Decorate));
     decorations
         .filter_map(|instruction| match instruction.operands() {
             &[id, decoration, attribute, ..]

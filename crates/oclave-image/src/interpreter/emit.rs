@@ -290,6 +290,6 @@ pub(super) fn builtin_variable(new: &mut Declarations<'_>, builtin: oclave_spirv
 
 /// The module-scope variables of a module: what entry points of SPIR-V 1.4 name.
 pub(super) fn module_variables(definitions: &Definitions<'_>) -> impl Iterator<Item = u32> {
-    let before = definitions.module().instructions().take_while(|i| !i.is(Op::Function));
+    let before = definitions.module().global_instructions();
     before.filter(|i| i.is(Op::Variable)).filter_map(|i| i.result_id())
 }

@@ -15,7 +15,7 @@ use oclave_spirv::{Cursor, Editor, Instruction, LinkageType, Op, Role, StorageCl
 /// Removes the entry points of a module, and rewrites its functions.
 pub(super) fn rewrite<'m>(edit: &mut Editor<'m>, types: &TypeTable<'m>, survey: &Survey<'m>) -> Result<()> {
     let module = edit.definitions().module();
-    for instruction in module.instructions().take_while(|i| !i.is(Op::Function)) {
+    for instruction in module.global_instructions() {
         let is_export = match instruction.linkage() {
             Some((id, _, LinkageType::Export)) => survey.functions.contains_key(&id),
             _ => false,

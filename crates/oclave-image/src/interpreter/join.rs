@@ -76,7 +76,7 @@ fn module_of(number: usize, part: &JoinPart<'_>, globals: &BTreeSet<String>) -> 
     let module = if specs.is_empty() { module } else { specialize(&module, &specs)? };
     let definitions = Definitions::new(&module);
     let mut edit = Editor::new(&definitions);
-    for instruction in module.instructions().take_while(|i| !i.is(Op::Function)) {
+    for instruction in module.global_instructions() {
         let constant = match instruction.op() {
             Some(Op::SpecConstantTrue) => Op::ConstantTrue,
             Some(Op::SpecConstantFalse) => Op::ConstantFalse,

@@ -159,7 +159,7 @@ fn make(
 }
 
 fn refuse_narrow_addresses(module: &Module) -> Result<()> {
-    let model = module.instructions().take_while(|i| !i.is(Op::Function)).find(|i| i.is(Op::MemoryModel));
+    let model = module.global_instructions().find(|i| i.is(Op::MemoryModel));
     match model.and_then(|i| i.operand(0)) {
         Some(model) if model == AddressingModel::Physical64 as u32 => Ok(()),
         _ => Err(ImageError::Unsupported("the interpreter needs addresses of 64 bits".to_owned())),

@@ -11,7 +11,7 @@ pub(super) type FloatModes = Vec<Vec<u32>>;
 /// Function → floating-point modes, and why it cannot be interpreted.
 pub(super) fn of_functions(module: &Module) -> BTreeMap<u32, (FloatModes, Option<String>)> {
     let mut functions: BTreeMap<u32, (FloatModes, Option<String>)> = BTreeMap::new();
-    for instruction in module.instructions().take_while(|i| !i.is(Op::Function)) {
+    for instruction in module.global_instructions() {
         let (Some(Op::ExecutionMode | Op::ExecutionModeId), &[function, ref mode @ ..]) =
             (instruction.op(), instruction.operands())
         else {
@@ -39,7 +39,7 @@ pub(super) fn of_functions(module: &Module) -> BTreeMap<u32, (FloatModes, Option
 /// kernels that have such pairs, and readers of SPIR-V apply it to the whole module. A kernel
 /// without the mode may be left unfused.
 pub(super) fn contraction_off(module: &Module) -> bool {
-    let before = module.instructions().take_while(|i| !i.is(Op::Function));
+    let before = module.global_instructions();
     before
         .filter(|i| i.is(Op::ExecutionMode))
         .any(|i| i.operand(1) == Some(ExecutionMode::ContractionOff as u32))

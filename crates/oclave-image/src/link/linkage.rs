@@ -22,10 +22,9 @@ const INTRINSIC_PREFIX: &str = "spirv.";
 /// As [`Editor::finish`].
 pub(crate) fn remove_exports(module: &Module, keep: impl Fn(&str) -> bool) -> Result<Module> {
     let definitions = Definitions::new(module);
-    let before_code = || module.instructions().take_while(|i| !i.is(Op::Function));
     let mut edit = Editor::new(&definitions);
     let mut removed = BTreeSet::new();
-    for linkage in before_code() {
+    for linkage in module.global_instructions() {
         if let Some((id, name, LinkageType::Export)) = linkage.linkage()
             && !keep(&name)
         {
@@ -33,7 +32,7 @@ pub(crate) fn remove_exports(module: &Module, keep: impl Fn(&str) -> bool) -> Re
             removed.insert(id);
         }
     }
-    for instruction in before_code().filter(|i| i.is(Op::Name)) {
+    for instruction in module.global_instructions().filter(|i| i.is(Op::Name)) {
         let Some(id) = instruction.operand(0).filter(|id| removed.contains(id)) else { continue };
         let name = instruction.string(1).unwrap_or_default();
         if let Some(rest) = name.strip_prefix(INTRINSIC_PREFIX) {
@@ -68,7 +67,7 @@ pub(crate) fn plain_variables<'m>(
     facts: &'m VariableFacts,
     device_globals: &'m BTreeSet<u32>,
 ) -> impl Iterator<Item = (u32, &'m str)> {
-    module.instructions().take_while(|i| !i.is(Op::Function)).filter_map(|instruction| {
+    module.global_instructions().filter_map(|instruction| {
         let id = instruction.result_id()?;
         let plain = instruction.is(Op::Variable)
             && instruction.operand(0) == Some(StorageClass::CrossWorkgroup as u32)

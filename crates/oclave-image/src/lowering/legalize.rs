@@ -172,7 +172,7 @@ fn changed<E>(
 }
 
 fn has_two_sampler_types(module: &Module) -> bool {
-    let before_code = module.instructions().take_while(|i| !i.is(Op::Function));
+    let before_code = module.global_instructions();
     before_code.filter(|i| i.is(Op::TypeSampler)).nth(1).is_some()
 }
 
@@ -191,7 +191,7 @@ fn refuse_what_it_lacks(module: &Module, target: &DeviceTarget, image: &str) -> 
             return refuse(format!("SPIR-V capability {}", capabilities::name(capability)));
         }
     }
-    for instruction in module.instructions().take_while(|i| !i.is(Op::Function)) {
+    for instruction in module.global_instructions() {
         let name = || instruction.string(0).unwrap_or_default();
         match instruction.op() {
             Some(Op::Extension) if target.extensions.as_ref().is_some_and(|all| !all.contains(&*name())) => {
@@ -229,7 +229,7 @@ fn global_variable(module: &Module) -> Option<String> {
     let definitions = Definitions::new(module);
     let types = TypeTable::new(&definitions);
     let facts = VariableFacts::new(&definitions);
-    let variable = module.instructions().take_while(|i| !i.is(Op::Function)).find(|i| {
+    let variable = module.global_instructions().find(|i| {
         i.is(Op::Variable)
             && !i.result_id().is_some_and(|id| facts.constant.contains(&id))
             && i.result_type().and_then(|ty| types.ty(ty)).is_some_and(

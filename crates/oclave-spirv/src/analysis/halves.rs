@@ -18,7 +18,7 @@ pub struct Halves<'a, 'm> {
 impl<'a, 'm> Halves<'a, 'm> {
     /// Reads the types of a module.
     pub fn new(definitions: &'a Definitions<'m>, types: &TypeTable<'m>) -> Self {
-        let before_code = definitions.module().instructions().take_while(|i| !i.is(Op::Function));
+        let before_code = definitions.module().global_instructions();
         let mut found = HashSet::new();
         // Types come after those that they hold.
         for id in before_code.filter_map(|i| i.result_id()) {

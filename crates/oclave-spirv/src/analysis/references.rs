@@ -116,7 +116,7 @@ impl<'m> References<'m> {
         for (&function, names) in &self.functions {
             names.iter().for_each(|&name| users.entry(name).or_default().push(function));
         }
-        for instruction in self.module().instructions().take_while(|i| !i.is(Op::Function)) {
+        for instruction in self.module().global_instructions() {
             let Some(id) = instruction.result_id() else { continue };
             instruction.visit_ids(self.definitions, |index, role| {
                 if role != Role::Result

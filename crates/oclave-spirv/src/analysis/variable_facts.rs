@@ -23,7 +23,7 @@ impl VariableFacts {
         let module = definitions.module();
         let is_constant =
             |i: &Instruction<'_>| i.is(Op::Decorate) && i.operand(1) == Some(Decoration::Constant as u32);
-        let before_code = module.instructions().take_while(|i| !i.is(Op::Function));
+        let before_code = module.global_instructions();
         Self {
             names: module.names().collect(),
             linkage: module.linkages().map(|(id, name, kind)| (id, (name.into_owned(), kind))).collect(),

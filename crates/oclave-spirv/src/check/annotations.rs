@@ -20,7 +20,7 @@ pub(super) fn check(context: &Context<'_, '_>, layout: &Layout<'_>) -> Result<()
     let mut names = HashSet::new();
     let defined: HashMap<u32, bool> =
         layout.functions.iter().filter_map(|f| Some((f.begin.result_id()?, !f.blocks.is_empty()))).collect();
-    for instruction in context.module.instructions().take_while(|i| !i.is(Op::Function)) {
+    for instruction in context.module.global_instructions() {
         context.requirements.instruction(&instruction)?;
         match (instruction.op(), instruction.operands()) {
             (Some(Op::Source), &[language, ..]) if !is_kernel_language(language) => {

@@ -15,7 +15,7 @@ use crate::{BuiltIn, Decoration, Instruction, LinkageType, Op, StorageClass, Typ
 pub(super) fn check(context: &Context<'_, '_>, layout: &Layout<'_>) -> Result<()> {
     let mut seen = HashSet::new();
     let mut imported = HashSet::new();
-    for instruction in context.module.instructions().take_while(|i| !i.is(Op::Function)) {
+    for instruction in context.module.global_instructions() {
         let (op, operands) = (instruction.op(), instruction.operands());
         match (op, operands) {
             (

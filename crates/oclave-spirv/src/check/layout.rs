@@ -185,7 +185,7 @@ impl<'m> Reader<'_, 'm> {
 /// What stands outside of functions uses ids that are defined, and before if it must. Functions:
 /// see `flow.rs`.
 fn uses(module: &Module, definitions: &Definitions<'_>, layout: &Layout<'_>) -> Result<()> {
-    for instruction in module.instructions().take_while(|i| !i.is(Op::Function)) {
+    for instruction in module.global_instructions() {
         let forward = may_look_ahead(&instruction);
         let is_type_or_value = instruction.op().and_then(Section::of_op) == Some(Section::Types);
         let mut wrong = None;

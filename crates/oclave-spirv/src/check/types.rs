@@ -23,7 +23,7 @@ pub(super) fn check(context: &mut Context<'_, '_>) -> Result<()> {
         any_vector: crate::transform::capabilities::declared(context.module)
             .any(|c| c == Capability::VectorAnyINTEL as u32),
     };
-    for instruction in context.module.instructions().take_while(|i| !i.is(Op::Function)) {
+    for instruction in context.module.global_instructions() {
         let Some(op) = instruction.op() else { continue };
         checker.depth(context, &instruction, op)?;
         if is_type(op) || is_constant(op) || op == Op::Variable {

@@ -29,7 +29,7 @@ pub fn eliminate(module: &Module, mut keep: impl FnMut(Root<'_>) -> bool) -> Res
     let definitions = Definitions::new(module);
     let mut live = Live::new(&definitions);
     let mut kept_entries = Vec::new();
-    for instruction in before_functions(module) {
+    for instruction in module.global_instructions() {
         match instruction.op() {
             Some(Op::EntryPoint) => {
                 let (Some(name), Some(function)) = (instruction.string(2), instruction.operand(1)) else {
@@ -56,7 +56,7 @@ pub fn eliminate(module: &Module, mut keep: impl FnMut(Root<'_>) -> bool) -> Res
     // The function of a kept entry point lives; the operands of its execution modes must, too.
     let entry_functions: std::collections::HashSet<u32> =
         kept_entries.iter().filter_map(|&at| module.instruction_at(at)?.operand(1)).collect();
-    for instruction in before_functions(module).filter(|i| i.is(Op::ExecutionModeId)) {
+    for instruction in module.global_instructions().filter(|i| i.is(Op::ExecutionModeId)) {
         if instruction.operand(0).is_some_and(|f| entry_functions.contains(&f)) {
             live.mark_operands(&instruction);
         }
@@ -117,7 +117,7 @@ impl<'d, 'm> Live<'d, 'm> {
     fn new(definitions: &'d Definitions<'m>) -> Self {
         let module = definitions.module();
         let mut attached: HashMap<u32, Vec<u32>> = HashMap::new();
-        for instruction in before_functions(module) {
+        for instruction in module.global_instructions() {
             match (instruction.op(), instruction.operands()) {
                 (Some(Op::DecorateId), &[target, _, ref ids @ ..]) => {
                     attached.entry(target).or_default().extend(ids);
@@ -222,8 +222,4 @@ fn stands_alone(instruction: &Instruction<'_>) -> bool {
                 | Op::ModuleProcessed
         )
     )
-}
-
-fn before_functions(module: &Module) -> impl Iterator<Item = Instruction<'_>> {
-    module.instructions().take_while(|i| !i.is(Op::Function))
 }

@@ -7,16 +7,15 @@ use crate::{Definitions, Editor, Instruction, Module, Op, Result, is_decoration}
 /// # Errors
 /// As [`Editor::finish`].
 pub(super) fn resolve(module: &Module) -> Result<Option<Module>> {
-    let before_code = || module.instructions().take_while(|i| !i.is(Op::Function));
-    if !before_code().any(|i| i.is(Op::DecorationGroup)) {
+    if !module.global_instructions().any(|i| i.is(Op::DecorationGroup)) {
         return Ok(None);
     }
     let decorations: Vec<Instruction<'_>> =
-        before_code().filter(|i| i.op().is_some_and(is_decoration)).collect();
+        module.global_instructions().filter(|i| i.op().is_some_and(is_decoration)).collect();
     let of_group = |group: u32| decorations.iter().filter(move |i| i.operand(0) == Some(group));
     let definitions = Definitions::new(module);
     let mut edit = Editor::new(&definitions);
-    for instruction in before_code() {
+    for instruction in module.global_instructions() {
         let is_of_members = instruction.is(Op::GroupMemberDecorate);
         match (instruction.op(), instruction.operands()) {
             (Some(Op::DecorationGroup), _) => edit.remove(&instruction),

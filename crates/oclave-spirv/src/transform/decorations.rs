@@ -11,7 +11,7 @@ impl Decorations {
     /// Those of a module that are wanted.
     pub(super) fn of(definitions: &Definitions<'_>, is_wanted: impl Fn(&[u32]) -> bool) -> Self {
         let mut all: HashMap<u32, Vec<Vec<u32>>> = HashMap::new();
-        for instruction in definitions.module().instructions().take_while(|i| !i.is(Op::Function)) {
+        for instruction in definitions.module().global_instructions() {
             if let (Some(Op::Decorate), &[id, ref decoration @ ..]) =
                 (instruction.op(), instruction.operands())
                 && is_wanted(decoration)

@@ -162,7 +162,7 @@ fn derived_constants(
     moved: &BTreeSet<u32>,
 ) -> Result<BTreeSet<u32>> {
     let mut users: BTreeMap<u32, Vec<Instruction<'_>>> = BTreeMap::new();
-    for instruction in definitions.module().instructions().take_while(|i| !i.is(Op::Function)) {
+    for instruction in definitions.module().global_instructions() {
         if instruction.result_type().is_none() {
             continue;
         }

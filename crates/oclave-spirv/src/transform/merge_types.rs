@@ -17,7 +17,7 @@ pub fn merge_types(module: &Module) -> Result<Module> {
     let mut edit = Editor::new(&definitions);
     let mut merged: HashMap<u32, u32> = HashMap::new();
     let mut known: HashMap<Vec<u32>, u32> = HashMap::new();
-    for instruction in module.instructions().take_while(|i| !i.is(Op::Function)) {
+    for instruction in module.global_instructions() {
         let (Some(op), Some(id)) = (instruction.op(), instruction.result_id()) else { continue };
         if !is_type(op)
             || matches!(op, Op::TypeStruct | Op::TypeArray | Op::TypeRuntimeArray | Op::TypeOpaque)

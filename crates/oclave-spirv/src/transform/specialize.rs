@@ -50,7 +50,7 @@ pub fn specialize(module: &Module, values: &[(u32, &[u8])]) -> Result<Module> {
 /// Id of the constant → its `SpecId` and its bytes.
 fn targets<'v>(module: &Module, values: &[(u32, &'v [u8])]) -> Result<HashMap<u32, (u32, &'v [u8])>> {
     let mut targets = HashMap::new();
-    for instruction in module.instructions().take_while(|i| !i.is(Op::Function)) {
+    for instruction in module.global_instructions() {
         let &[id, decoration, spec_id] = instruction.operands() else { continue };
         if !instruction.is(Op::Decorate) || decoration != Decoration::SpecId as u32 {
             continue;

@@ -122,7 +122,7 @@ struct Descriptions(HashSet<u32>);
 
 impl Descriptions {
     fn of(module: &Module) -> Self {
-        let before_code = module.instructions().take_while(|i| !i.is(Op::Function));
+        let before_code = module.global_instructions();
         Self(before_code.filter(imports_description).filter_map(|i| i.result_id()).collect())
     }
 
@@ -281,8 +281,7 @@ fn with_alignment(instruction: &Instruction<'_>) -> Option<(Op, Vec<u32>)> {
 fn leftovers(definitions: &Definitions<'_>) -> HashSet<u32> {
     let module = definitions.module();
     let mut variables: HashSet<u32> = module
-        .instructions()
-        .take_while(|i| !i.is(Op::Function))
+        .global_instructions()
         .filter(|i| i.is(Op::Variable) && i.operand(0) == Some(StorageClass::Function as u32))
         .filter_map(|i| i.result_id())
         .collect();

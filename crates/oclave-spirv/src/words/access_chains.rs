@@ -64,8 +64,8 @@ impl TypeTable<'_> {
         Some(steps)
     }
 
-    /// The bytes that an access chain with constant indices adds to the address of its base. `None` as for
-    /// [`chain_steps`](Self::chain_steps), for other indices, and on overflow.
+    /// The bytes that an access chain with constant indices adds to the address of its base. `None` for other
+    /// indices, on overflow, and where [`chain_steps`](Self::chain_steps) is `None`.
     pub fn chain_offset(&self, definitions: &Definitions<'_>, op: Op, operands: &[u32]) -> Option<i64> {
         let bytes = |step| match step {
             ChainStep::Member { offset_bytes } => i64::try_from(offset_bytes).ok(),

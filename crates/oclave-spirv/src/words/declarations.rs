@@ -514,7 +514,7 @@ impl<'m> Declarations<'m> {
 /// The types and constants of a module of which equal ones are the same.
 fn shareable(definitions: &Definitions<'_>) -> HashMap<Vec<u32>, u32> {
     let mut map = HashMap::new();
-    for instruction in definitions.module().instructions().take_while(|i| !i.is(Op::Function)) {
+    for instruction in definitions.module().global_instructions() {
         let Some(op) = instruction.op() else { continue };
         let shareable = super::section::is_type(op) && !matches!(op, Op::TypeStruct | Op::TypeArray)
             || matches!(op, Op::Constant | Op::ConstantTrue | Op::ConstantFalse | Op::ConstantNull);

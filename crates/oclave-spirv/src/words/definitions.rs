@@ -81,7 +81,7 @@ impl<'m> Definitions<'m> {
             .is_some_and(|i| i.is(Op::Variable) && i.operand(0) == Some(StorageClass::Function as u32))
     }
 
-    /// The pointer that `pointer` is made of by casts and access chains: a variable, a parameter, or the result of a phi,
+    /// The pointer that `pointer` is made of by casts and access chains. It is a variable, a parameter, or the result of a phi,
     /// a selection or a load. At most 4096 steps are followed.
     pub fn root(&self, mut pointer: u32) -> u32 {
         // The limit keeps callers linear, and ends cycles.

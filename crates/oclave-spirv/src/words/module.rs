@@ -141,6 +141,11 @@ impl Module {
         Instructions { words: &self.words, at: HEADER_WORDS }
     }
 
+    /// The instructions at module scope: all before the first function.
+    pub fn global_instructions(&self) -> impl Iterator<Item = Instruction<'_>> {
+        self.instructions().take_while(|i| !i.is(Op::Function))
+    }
+
     /// The instruction that starts at word `at`. Only positions from an [`Instruction::at`] of this
     /// module make sense.
     #[inline]
@@ -191,34 +196,29 @@ impl Module {
 
     /// The string of the `OpName` of every named id, in the module's order.
     pub fn names(&self) -> impl Iterator<Item = (u32, String)> {
-        self.instructions()
-            .take_while(|i| !i.is(Op::Function))
+        self.global_instructions()
             .filter(|i| i.is(Op::Name))
             .filter_map(|i| Some((i.operand(0)?, i.string(1)?.into_owned())))
     }
 
     /// The ids with a linkage name, each with the name and whether it is exported or imported.
     pub fn linkages(&self) -> impl Iterator<Item = (u32, Cow<'_, str>, LinkageType)> {
-        self.instructions().take_while(|i| !i.is(Op::Function)).filter_map(|i| i.linkage())
+        self.global_instructions().filter_map(|i| i.linkage())
     }
 
     /// The module's variables of a storage class. Those of functions are not among them.
     pub fn variables(&self, class: StorageClass) -> impl Iterator<Item = u32> {
-        let outside = self.instructions().take_while(|i| !i.is(Op::Function));
+        let outside = self.global_instructions();
         let found = outside.filter(move |i| i.is(Op::Variable) && i.operand(0) == Some(class as u32));
         found.filter_map(|i| i.result_id())
     }
 
     /// The ids that are decorated as built-in, each with the number of its built-in.
     pub fn built_ins(&self) -> impl Iterator<Item = (u32, u32)> {
-        self.instructions().take_while(|i| !i.is(Op::Function)).filter(|i| i.is(Op::Decorate)).filter_map(
-            |i| match *i.operands() {
-                [id, decoration, number, ..] if decoration == Decoration::BuiltIn as u32 => {
-                    Some((id, number))
-                }
-                _ => None,
-            },
-        )
+        self.global_instructions().filter(|i| i.is(Op::Decorate)).filter_map(|i| match *i.operands() {
+            [id, decoration, number, ..] if decoration == Decoration::BuiltIn as u32 => Some((id, number)),
+            _ => None,
+        })
     }
 
     fn header(&self, word: usize) -> u32 {

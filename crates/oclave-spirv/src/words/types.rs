@@ -107,7 +107,7 @@ impl<'m> TypeTable<'m> {
         let module = definitions.module();
         let (pointer_bytes, packed) = before_types(module);
         let mut table = Self { entries: Vec::new(), index: IdMap::new(module, 0), pointer_bytes };
-        for instruction in module.instructions().take_while(|i| !i.is(Op::Function)) {
+        for instruction in module.global_instructions() {
             let (Some(ty), Some(id)) = (read(&instruction, definitions), instruction.result_id()) else {
                 continue;
             };
@@ -282,7 +282,7 @@ fn align_up(offset: u64, align: u32) -> u64 {
 fn before_types(module: &Module) -> (u32, HashMap<u32, ()>) {
     let mut pointer_bytes = 8;
     let mut packed = HashMap::new();
-    for instruction in module.instructions().take_while(|i| !i.is(Op::Function)) {
+    for instruction in module.global_instructions() {
         match (instruction.op(), instruction.operands()) {
             (Some(Op::MemoryModel), &[addressing, ..])
                 if addressing == AddressingModel::Physical32 as u32 =>

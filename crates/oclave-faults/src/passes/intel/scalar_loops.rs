@@ -219,7 +219,7 @@ fn may_choose(definitions: &Definitions<'_>, flow: &Flow<'_>, of: &Loop) -> bool
 /// Conversions that round or saturate as they say: these are functions, too.
 fn functions_that_convert(module: &Module) -> HashSet<u32> {
     let decorations = [Decoration::SaturatedConversion as u32, Decoration::FPRoundingMode as u32];
-    let annotations = module.instructions().take_while(|i| !i.is(Op::Function));
+    let annotations = module.global_instructions();
     let is_function = |i: &Instruction<'_>| {
         i.is(Op::Decorate) && i.operand(1).is_some_and(|decoration| decorations.contains(&decoration))
     };

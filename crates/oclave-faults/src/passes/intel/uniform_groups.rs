@@ -60,7 +60,7 @@ const CAPABILITIES: [Capability; 16] = [
 /// As [`with_source`].
 pub(crate) fn promise(analyses: &Analyses<'_>) -> Result<Option<Module>> {
     let module = analyses.module();
-    let mut head = module.instructions().take_while(|i| !i.is(Op::Function));
+    let mut head = module.global_instructions();
     let is_known = |capability: u32| CAPABILITIES.iter().any(|known| *known as u32 == capability);
     let has_barrier = module.instructions().any(|i| i.is(Op::ControlBarrier));
     let says_1_2 = head.any(|i| i.is(Op::Source) && i.operands().starts_with(&OPENCL_C_1_2));

@@ -85,7 +85,7 @@ struct Table {
 
 fn tables(definitions: &Definitions<'_>, types: &TypeTable<'_>) -> Result<Vec<Table>> {
     let mut tables = Vec::new();
-    for instruction in definitions.module().instructions().take_while(|i| !i.is(Op::Function)) {
+    for instruction in definitions.module().global_instructions() {
         let (Some(variable), &[CLASS, initializer]) = (instruction.result_id(), instruction.operands())
         else {
             continue;

@@ -40,7 +40,7 @@ pub(in crate::passes) const PASS: Pass = pass(Fault::Q27, "integer_pointers", |o
 /// [`Unsupported`](oclave_spirv::Error::Unsupported) for constants that are computed from
 /// such a pointer by an operation that no instruction does.
 pub(crate) fn compute(analyses: &Analyses<'_>) -> Result<Option<Module>> {
-    let at_module_scope = || analyses.module().instructions().take_while(|i| !i.is(Op::Function));
+    let at_module_scope = || analyses.module().global_instructions();
     let pointers: BTreeSet<u32> =
         at_module_scope().filter(is_pointer_of_number).filter_map(|i| i.result_id()).collect();
     if pointers.is_empty() {

@@ -48,7 +48,7 @@ pub(crate) fn as_arrays(analyses: &Analyses<'_>) -> Result<Option<Module>> {
             edit.replace(&function, Op::Function, &[returns, kernel, control, ty]);
         }
     }
-    for annotation in module.instructions().take_while(|i| !i.is(Op::Function)) {
+    for annotation in module.global_instructions() {
         if let (Some(op @ (Op::Name | Op::Decorate)), [id, rest @ ..]) =
             (annotation.op(), annotation.operands())
             && let Some(new) = changed.get(id)

@@ -201,7 +201,7 @@ impl<'d, 'm> Addresses<'d, 'm> {
             i.is(Op::Decorate)
                 && matches!(*i.operands(), [_, d, NO_ALIAS] if d == Decoration::FuncParamAttr as u32)
         };
-        let before = definitions.module().instructions().take_while(|i| !i.is(Op::Function));
+        let before = definitions.module().global_instructions();
         let restrict = before.filter(is_restrict).filter_map(|i| i.operand(0)).collect();
         Self { definitions, types: TypeTable::new(definitions), restrict, ways: RefCell::default() }
     }

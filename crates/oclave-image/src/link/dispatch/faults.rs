@@ -72,7 +72,7 @@ pub(super) fn report(module: &Module, image: &str) -> Result<Module> {
         // More than are used may stand in interfaces.
         edit.add_to_interfaces(pointer);
     }
-    for instruction in module.instructions().take_while(|i| !i.is(Op::Function)) {
+    for instruction in module.global_instructions() {
         let Some(id) = instruction.operand(0) else { continue };
         let gets_parameter = users.contains(&id) && !entries.contains_key(&id);
         let has_name_of_kernel = || instruction.string(1).is_some_and(|name| kernel_names.contains(&*name));

@@ -201,7 +201,7 @@ fn check_memory_models(parts: &[Part<'_>]) -> Result<()> {
 fn entry_names(parts: &[Part<'_>]) -> Result<HashMap<String, usize>> {
     let mut names: BTreeMap<(u32, String), usize> = BTreeMap::new();
     for (index, part) in parts.iter().enumerate() {
-        for entry in part.module().instructions().take_while(|i| !i.is(Op::Function)) {
+        for entry in part.module().global_instructions() {
             let (true, Some(model), Some(name)) =
                 (entry.is(Op::EntryPoint), entry.operand(0), entry.string(2))
             else {

@@ -20,7 +20,7 @@ impl Shared {
     /// Gives the sharable definitions of a part their ids; those that are there already are dropped
     /// from the part.
     pub(super) fn share(&mut self, part: &mut Part<'_>, new: &mut Declarations<'_>) -> Result<()> {
-        let mut instructions = part.module().instructions().take_while(|i| !i.is(Op::Function)).peekable();
+        let mut instructions = part.module().global_instructions().peekable();
         while let Some(instruction) = instructions.next() {
             let continued = instructions.peek().and_then(|next| next.op()).is_some_and(is_continuation);
             if let Some(pointer) = instruction.operand(0).filter(|_| instruction.is(Op::TypeForwardPointer)) {

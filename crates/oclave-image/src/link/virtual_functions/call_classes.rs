@@ -95,12 +95,11 @@ fn stem(name: &str) -> &str {
 
 /// The calls through pointers whose first argument has the attribute `sret`.
 fn struct_results(module: &Module) -> HashSet<u32> {
-    let marked =
-        module.instructions().take_while(|i| !i.is(Op::Function)).filter_map(|i| match *i.operands() {
-            [call, ARGUMENT_ATTRIBUTE, 0, attribute] if i.is(Op::Decorate) => {
-                (attribute == FunctionParameterAttribute::Sret as u32).then_some(call)
-            }
-            _ => None,
-        });
+    let marked = module.global_instructions().filter_map(|i| match *i.operands() {
+        [call, ARGUMENT_ATTRIBUTE, 0, attribute] if i.is(Op::Decorate) => {
+            (attribute == FunctionParameterAttribute::Sret as u32).then_some(call)
+        }
+        _ => None,
+    });
     marked.collect()
 }

@@ -15,7 +15,7 @@ use oclave_spirv::{Definitions, Editor, LinkageType, Module, Op, string_words};
 pub fn at_level(module: &Module, level: u32) -> Result<Module> {
     let definitions = Definitions::new(module);
     let mut edit = Editor::new(&definitions);
-    for instruction in module.instructions().take_while(|i| !i.is(Op::Function)) {
+    for instruction in module.global_instructions() {
         let name = match instruction.linkage() {
             Some((_, name, LinkageType::Import)) if name.starts_with(DISPATCHER_PREFIX) => {
                 format!("{name}__d{}", u64::from(level) + 1)

@@ -188,7 +188,7 @@ impl<'a, 'm> Rewrite<'a, 'm> {
     pub(super) fn run(&mut self) -> Result<()> {
         let definitions = self.old.definitions;
         let module = definitions.module();
-        for instruction in module.instructions().take_while(|i| !i.is(Op::Function)) {
+        for instruction in module.global_instructions() {
             self.at_module_scope(&instruction)?;
         }
         for function in module.instructions().filter(|i| i.is(Op::Function)) {

@@ -24,7 +24,7 @@ impl CodeTypes {
     pub(super) fn new(module: &Module, types: &TypeTable<'_>) -> Self {
         let mut kinds = IdMap::new(module, CodeType::None);
         let pointers = || {
-            let before = module.instructions().take_while(|i| !i.is(Op::Function));
+            let before = module.global_instructions();
             before.filter(|i| i.is(Op::TypePointer)).filter_map(|i| i.result_id())
         };
         for id in pointers() {

@@ -33,7 +33,7 @@ impl Names {
         let mut linked = HashSet::new();
         let mut placeholders = HashSet::new();
         let mut kernels = HashMap::new();
-        for instruction in module.instructions().take_while(|i| !i.is(Op::Function)) {
+        for instruction in module.global_instructions() {
             let Some(id) = instruction.operand(0) else { continue };
             if let Some(entry) = kernel_entry(&instruction) {
                 kernels.insert(entry.function, entry.name);
@@ -110,14 +110,13 @@ impl Vtables {
     pub(super) fn new(definitions: &Definitions<'_>, types: &TypeTable<'_>, names: &Names) -> Self {
         let mut found = Self::default();
         let module = definitions.module();
-        let before_functions = || module.instructions().take_while(|i| !i.is(Op::Function));
         let functions: HashMap<&str, u32> = module
             .instructions()
             .filter(|i| i.is(Op::Function))
             .filter_map(|i| i.result_id())
             .map(|id| (names.plain(id), id))
             .collect();
-        for instruction in before_functions() {
+        for instruction in module.global_instructions() {
             let Some(id) = instruction.result_id() else { continue };
             if instruction.is(Op::ConstantFunctionPointerINTEL) {
                 found.function_pointers.extend(instruction.operand(0).map(|function| (id, function)));

@@ -132,8 +132,7 @@ impl<'m> Inference<'_, 'm> {
         let constants: Vec<Instruction<'_>> = self
             .definitions
             .module()
-            .instructions()
-            .take_while(|i| !i.is(Op::Function))
+            .global_instructions()
             .filter(|i| i.is(Op::SpecConstantOp) && is_generic(&self.types, i.result_type()))
             .collect();
         let mut changed = true;
@@ -346,7 +345,7 @@ impl<'m> Inference<'_, 'm> {
     /// Refuses initial values of module-scope variables that keep generic pointers.
     fn check_constants(&self) -> Result<()> {
         let module = self.definitions.module();
-        for instruction in module.instructions().take_while(|i| !i.is(Op::Function)) {
+        for instruction in module.global_instructions() {
             let keeps = matches!(
                 instruction.op(),
                 Some(Op::ConstantComposite | Op::SpecConstantComposite | Op::Variable)

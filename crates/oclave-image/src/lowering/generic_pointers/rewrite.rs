@@ -99,7 +99,7 @@ impl<'a, 'm> Rewrite<'a, 'm> {
 
     fn find_types(&mut self) {
         let module = self.definitions.module();
-        for instruction in module.instructions().take_while(|i| !i.is(Op::Function)) {
+        for instruction in module.global_instructions() {
             let Some(id) = instruction.result_id().filter(|_| instruction.is(Op::TypePointer)) else {
                 continue;
             };

@@ -52,7 +52,7 @@ impl<'a, 'm> Inliner<'a, 'm> {
             |decoration: &[u32]| decoration.first() == Some(&(Decoration::LinkageAttributes as u32));
         let decorations =
             Decorations::of(definitions, |decoration| !is_by_value(decoration) && !is_linkage(decoration));
-        let before_code = definitions.module().instructions().take_while(|i| !i.is(Op::Function));
+        let before_code = definitions.module().global_instructions();
         let by_value = before_code
             .filter_map(|instruction| match instruction.operands() {
                 &[id, ref decoration @ ..] if instruction.is(Op::Decorate) && is_by_value(decoration) => {

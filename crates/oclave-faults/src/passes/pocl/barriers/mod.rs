@@ -297,7 +297,7 @@ pub(crate) fn interpreters(module: &Module) -> BTreeSet<u32> {
 
 /// Kernels whose groups have one work-item.
 fn single_kernels(module: &Module) -> BTreeSet<u32> {
-    let before = module.instructions().take_while(|i| !i.is(Op::Function));
+    let before = module.global_instructions();
     let sizes = before.filter(|i| i.is(Op::ExecutionMode));
     sizes
         .filter_map(|i| match *i.operands() {
