@@ -108,8 +108,8 @@ run_tests_alone() {
 
 # slowest_tests N: the tests of all suites that took longest, a line each: seconds, log of the suite, test.
 slowest_tests() {
-    (cd "$RESULTS" && grep -aoE '"name": "[^"]*", "event": "ok", "exec_time": [0-9.]+' ./*.log) |
-        sed -E 's|^\./([^:]*)\.log:"name": "([^"]*)".* ([0-9]+)\.[0-9]*$|\3 s  \1 \2|' | sort -rn | head -n "$1"
+    { grep -aoE '"name": "[^"]*", "event": "ok", "exec_time": [0-9.]+' "$RESULTS"/*.log || true; } |
+        sed -E 's|^.*/([^:/]*)\.log:"name": "([^"]*)".* ([0-9]+)\.[0-9]*$|\3 s  \1 \2|' | sort -rn | sed -n "1,$1p"
 }
 
 # totals_of FILE…: "N passed, N failed, N skipped" over result lines, with or without a device in front.
