@@ -64,8 +64,9 @@ impl TypeTable<'_> {
         Some(steps)
     }
 
-    /// The bytes that an access chain with constant indices adds to the address of its base. `None` for other
-    /// indices, on overflow, and where [`chain_steps`](Self::chain_steps) is `None`.
+    /// The bytes that an access chain with constant indices adds to the address of its base.
+    ///
+    /// Returns `None` for other indices, on overflow, and where [`chain_steps`](Self::chain_steps) does.
     pub fn chain_offset(&self, definitions: &Definitions<'_>, op: Op, operands: &[u32]) -> Option<i64> {
         let bytes = |step| match step {
             ChainStep::Member { offset_bytes } => i64::try_from(offset_bytes).ok(),

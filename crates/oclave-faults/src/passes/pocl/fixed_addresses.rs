@@ -167,11 +167,11 @@ impl<'m> Finder<'_, 'm> {
             .collect()
     }
 
-    /// Whether an instruction is a step to an element of local memory.
+    /// Whether an instruction is an access chain into local memory.
     fn leads_to_local(&self, step: &Instruction<'_>) -> bool {
         let ty = step.result_type().filter(|_| step.op().is_some_and(is_access_chain));
-        let local = StorageClass::Workgroup as u32;
-        matches!(ty.and_then(|ty| self.types.ty(ty)), Some(Type::Pointer { class, .. }) if class == local)
+        let pointer = ty.and_then(|ty| self.types.pointer(ty));
+        pointer.is_some_and(|(class, _)| class == StorageClass::Workgroup as u32)
     }
 
     /// The parts of a sum with a constant.
