@@ -3,12 +3,14 @@
 //! Each run is a process of its own, because its end is tested. `OCLAVE_EXIT_RUNS` is the number of
 //! runs.
 
+use std::path::Path;
 use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::common::{bundle, call, chain, context, name_of, process_of, replay_kernels, without_cache};
-use oclave::graph::ReplayStrategy;
+use oclave::graph::{ExecutableGraph, ReplayStrategy};
+use oclave::kernel::KernelBundle;
 use oclave::{Command, Context, Device, Graph, Queue};
 
 /// Whether all commands of the child are on their queues.
@@ -38,6 +40,61 @@ fn processes_end_well_while_commands_are_in_flight(_: Device) {
         assert!(started.elapsed() < Duration::from_secs(120), "run {run}, {how}");
     }
     println!("{runs} processes ended well");
+}
+
+/// The first compilation of a process is one in the background, since all else comes from caches. What a
+/// compiler needs is then set up, and ends, in the midst of it.
+#[device_test]
+fn processes_end_well_during_their_first_compilation(_: Device) {
+    let folder = tempfile::tempdir().unwrap();
+    let caches = |name: &str| folder.path().join(name);
+    let run = |milliseconds: &str, caches: &Path| {
+        let child = process_of(&name_of(module_path!(), "first_compilation"))
+            .arg("--nocapture")
+            .env(HOW, milliseconds)
+            .env("OCLAVE_CACHE_DIR", caches)
+            .env("POCL_CACHE_DIR", caches.join("pocl"))
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        let output = String::from_utf8_lossy(&child.stdout) + String::from_utf8_lossy(&child.stderr);
+        assert_eq!(child.status.code(), Some(0), "{milliseconds}: {}\n{output}", child.status);
+        assert!(output.contains("launched"), "{milliseconds}: {output}");
+    };
+    std::fs::create_dir_all(caches("first/pocl")).unwrap();
+    run("none", &caches("first"));
+    // Drivers go from one part of their compilers to the next.
+    for milliseconds in ["50", "900", "1500"] {
+        copy_folder(&caches("first"), &caches(milliseconds));
+        run(milliseconds, &caches(milliseconds));
+    }
+}
+
+#[test]
+#[ignore = "one of the processes of the test above"]
+fn first_compilation() {
+    let Ok(milliseconds) = std::env::var(HOW) else { return };
+    let context = Context::builder(context().unwrap().devices()).graph_interpreter(None).build().unwrap();
+    let bundle = replay_kernels(&context);
+    let memory = context.alloc_device::<i32>(64).unwrap();
+    let call = call(&bundle, "chained").pointer_mut::<i32>(&memory).value(1);
+    Queue::new(&context).unwrap().parallel_for(64, call).unwrap().wait().unwrap();
+    println!("launched");
+    if let Ok(milliseconds) = milliseconds.parse() {
+        let _wanted = wants_interpreter(&context, &bundle);
+        std::thread::sleep(Duration::from_millis(milliseconds));
+    }
+}
+
+fn copy_folder(from: &Path, to: &Path) {
+    std::fs::create_dir(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let (path, to) = entry.map(|entry| (entry.path(), to.join(entry.file_name()))).unwrap();
+        match path.is_dir() {
+            true => copy_folder(&path, &to),
+            false => drop(std::fs::copy(&path, &to).unwrap()),
+        }
+    }
 }
 
 #[test]
@@ -102,14 +159,18 @@ fn leave_work(context: &Context, how: &str) {
 /// process while it compiles.
 fn leave_build(context: &Context) {
     let context = without_cache(context);
-    let bundle = replay_kernels(&context);
-    let memory = context.alloc_device::<i32>(64).unwrap();
-    let graph = Graph::new(&context, context.device()).unwrap();
-    let bump = || call(&bundle, "chained").pointer_mut::<i32>(&memory).value(1);
-    chain(&graph, (0..40).map(|_| Command::parallel_for(64, bump())));
-    drop(graph.finalizer().strategy(ReplayStrategy::Interpreter).finalize().unwrap());
+    drop(wants_interpreter(&context, &replay_kernels(&context)));
     // Half of them end while it is compiled, others before it was begun.
     if std::process::id().is_multiple_of(2) {
         std::thread::sleep(Duration::from_millis(50));
     }
+}
+
+/// A graph whose interpreter program is built in the background.
+fn wants_interpreter(context: &Context, bundle: &KernelBundle) -> ExecutableGraph {
+    let memory = context.alloc_device::<i32>(64).unwrap();
+    let graph = Graph::new(context, context.device()).unwrap();
+    let bump = || call(bundle, "chained").pointer_mut::<i32>(&memory).value(1);
+    chain(&graph, (0..40).map(|_| Command::parallel_for(64, bump())));
+    graph.finalizer().strategy(ReplayStrategy::Interpreter).finalize().unwrap()
 }

@@ -1,10 +1,15 @@
 //! The end of the process while commands are in flight.
 //!
 //! Drivers end with the process. `exit` runs their destructors, even if their threads or queues
-//! still have work. It calls registered functions in the reverse order of registration. Drivers
-//! register theirs when their libraries are loaded, which may be late. So the library registers its
-//! function again after each step in which a driver may have loaded something, and its function
-//! runs first.
+//! still have work. So the library has a function that must run before these.
+//!
+//! `exit` first drops the thread-local values of the thread that calls it. Mostly that is the main
+//! thread, where one such value calls the function.
+//!
+//! Then it calls registered functions in the reverse order of registration. Drivers register theirs
+//! when their libraries are loaded, and when their compilers first need something, be it in the midst
+//! of a compilation. So the library registers its function again after each step in which a driver may
+//! have done so. That serves other threads that call `exit`, unless a program is compiled meanwhile.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
@@ -42,6 +47,35 @@ pub(crate) fn register() {
         log::warn!("commands that are in flight when the process exits are not waited for: `atexit` refuses");
     }
 }
+
+thread_local! {
+    static OF_MAIN_THREAD: AtEnd = const { AtEnd };
+}
+
+/// Calls the function when it is dropped on the main thread, which ends with the process.
+struct AtEnd;
+
+impl Drop for AtEnd {
+    fn drop(&mut self) {
+        run();
+    }
+}
+
+/// Lets the main thread keep its value, also if it never calls the library, as in test programs.
+extern "C" fn start() {
+    // SAFETY: both take nothing and always succeed.
+    let is_main = unsafe { libc::gettid() == libc::getpid() };
+    if is_main {
+        OF_MAIN_THREAD.with(|_| ());
+    }
+}
+
+/// The loader calls it before `main`, or while it loads a library that `oclave` is linked into.
+// SAFETY: the section holds pointers to functions of this type, which the loader calls. `start` needs
+// nothing that Rust's runtime sets up before `main`.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static AT_START: extern "C" fn() = start;
 
 extern "C" fn run() {
     static RUNS: AtomicBool = AtomicBool::new(false);
