@@ -91,7 +91,7 @@ fn spawn(cache: &Path, arguments: &[&str]) -> [f64; 2] {
     let output = Command::new(std::env::current_exe().unwrap())
         .args(arguments)
         .env("OCLAVE_CACHE_DIR", cache)
-        .env_remove("OCLAVE_CACHE")
+        .env("OCLAVE_CACHE", "1")
         .output()
         .unwrap();
     let text = String::from_utf8_lossy(&output.stdout);

@@ -104,7 +104,7 @@ impl Builder<'_> {
             || image.image().kernels.iter().any(|k| k.aspects.contains(Aspects::PROGRAM_SCOPE_VARIABLES));
         let is_kept =
             (specs.is_empty() || !faults.has(Fault::Q18)) && !(faults.has(Fault::Q57) && has_variables());
-        let disk = self.disk.filter(|_| is_kept);
+        let disk = self.disk.filter(|disk| is_kept && (disk.is_chosen() || !faults.has(Fault::Q87)));
         let cache = disk.map(|disk| (disk, self.cache_key(image, device, specs, form)));
         if let Some((disk, key)) = &cache
             && let Some(binary) = disk.load(key)

@@ -275,4 +275,5 @@ pub const FAULTS: &[Row] = &[
     intel::uniform_groups::Q83,
     runtime::Q84,
     mesa::pointer_counters::Q86,
+    runtime::Q87,
 ];

@@ -34,8 +34,9 @@ const DEFAULT_LIMIT_BYTES: u64 = 512 << 20;
 pub enum ProgramCache {
     /// The environment decides.
     ///
-    /// `OCLAVE_CACHE` switches the cache off with `0` or `off`, and on with `1` or `on`, which is
-    /// the default. The folder is `programs` under `OCLAVE_CACHE_DIR`, or else under the user's
+    /// `OCLAVE_CACHE` switches the cache off with `0` or `off`, and on with `1` or `on`. By default it is
+    /// on, but keeps no programs of PoCL. PoCL keeps compiled kernels itself, and compiles each kernel
+    /// once more when it is asked for a binary. The folder is `programs` under `OCLAVE_CACHE_DIR`, or else under the user's
     /// cache directory (`$XDG_CACHE_HOME/oclave`, `~/.cache/oclave`). `OCLAVE_CACHE_MAX_MIB` limits
     /// its size (default 512). The least recently used entries are removed first. The log warns
     /// about other values of these variables.
@@ -85,18 +86,21 @@ impl CacheKeyBuilder {
 pub(crate) struct DiskCache {
     directory: PathBuf,
     limit_bytes: u64,
+    is_chosen: bool,
     warned: AtomicBool,
 }
 
 impl DiskCache {
     /// The cache that a context asks for, if any.
     pub(crate) fn open(choice: &ProgramCache) -> Option<Self> {
+        let mut is_chosen = true;
         let base = match choice {
             ProgramCache::Off => return None,
             ProgramCache::Directory(directory) => directory.clone(),
             ProgramCache::Environment => {
-                if environment::switch("OCLAVE_CACHE") == Some(false) {
-                    return None;
+                match environment::switch("OCLAVE_CACHE") {
+                    Some(false) => return None,
+                    switch => is_chosen = switch.is_some(),
                 }
                 match std::env::var_os("OCLAVE_CACHE_DIR").filter(|value| !value.is_empty()) {
                     Some(directory) => directory.into(),
@@ -106,11 +110,16 @@ impl DiskCache {
         };
         let limit_bytes = environment::number("OCLAVE_CACHE_MAX_MIB")
             .map_or(DEFAULT_LIMIT_BYTES, |mib| mib.saturating_mul(1 << 20));
-        Some(Self::new(base.join("programs"), limit_bytes))
+        Some(Self { is_chosen, ..Self::new(base.join("programs"), limit_bytes) })
     }
 
     fn new(directory: PathBuf, limit_bytes: u64) -> Self {
-        Self { directory, limit_bytes, warned: AtomicBool::new(false) }
+        Self { directory, limit_bytes, is_chosen: true, warned: AtomicBool::new(false) }
+    }
+
+    /// Whether the cache is there by choice, not by default.
+    pub(crate) fn is_chosen(&self) -> bool {
+        self.is_chosen
     }
 
     /// The binary of a key, when there is a sound entry. Marks the entry as used now.

@@ -52,6 +52,7 @@ fn processes_end_well_during_their_first_compilation(_: Device) {
         let child = process_of(&name_of(module_path!(), "first_compilation"))
             .arg("--nocapture")
             .env(HOW, milliseconds)
+            .env("OCLAVE_CACHE", "1")
             .env("OCLAVE_CACHE_DIR", caches)
             .env("POCL_CACHE_DIR", caches.join("pocl"))
             .stdin(Stdio::null())

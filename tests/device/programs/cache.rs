@@ -284,32 +284,45 @@ fn the_environment_says_where_and_whether(_: Device) {
         assert_eq!(origin(&spawn(&environment).unwrap()), "Compiled");
         assert!(!directory.path().join("programs").exists());
     }
-    assert_eq!(origin(&spawn(&[("OCLAVE_CACHE_DIR", here)]).unwrap()), "Compiled");
-    assert_eq!(origin(&spawn(&[("OCLAVE_CACHE_DIR", here)]).unwrap()), "Cached");
+    let on = [("OCLAVE_CACHE_DIR", here), ("OCLAVE_CACHE", "1".as_ref())];
+    assert_eq!(origin(&spawn(&on).unwrap()), "Compiled");
+    assert_eq!(origin(&spawn(&on).unwrap()), "Cached");
     let small = [
         ("OCLAVE_CACHE_DIR", here),
+        ("OCLAVE_CACHE", "1".as_ref()),
         ("OCLAVE_CACHE_MAX_MIB", "0".as_ref()),
         ("OCLAVE_MASK", "fp64".as_ref()),
     ];
     assert_eq!(origin(&spawn(&small).unwrap()), "Compiled", "a mask makes another device of it");
     assert!(entries(directory.path()).is_empty(), "a cache of no size keeps nothing");
-    let xdg = [("OCLAVE_CACHE_DIR", "".as_ref()), ("XDG_CACHE_HOME", here)];
+    let xdg = [("OCLAVE_CACHE_DIR", "".as_ref()), ("XDG_CACHE_HOME", here), ("OCLAVE_CACHE", "1".as_ref())];
     assert_eq!(origin(&spawn(&xdg).unwrap()), "Compiled");
     assert_eq!(entries(&directory.path().join("oclave")).len(), 1);
+}
+
+/// By default, programs of PoCL are not kept (Q87).
+#[device_test]
+fn the_default_keeps_programs_of_drivers_that_do_not(device: Device) {
+    let directory = tempfile::tempdir().unwrap();
+    let by_default = [("OCLAVE_CACHE_DIR", directory.path().as_os_str())];
+    let is_pocl = device.platform().name().contains("Portable Computing Language");
+    let second = if is_pocl { "Compiled" } else { "Cached" };
+    for expected in ["Compiled", second] {
+        assert_eq!(origin(&spawn(&by_default).unwrap()), expected);
+    }
 }
 
 #[device_test]
 fn many_processes_share_one_directory(_: Device) {
     let directory = tempfile::tempdir().unwrap();
-    let here = directory.path().as_os_str();
+    let on = [("OCLAVE_CACHE_DIR", directory.path().as_os_str()), ("OCLAVE_CACHE", "1".as_ref())];
     let outputs: Vec<Output> = std::thread::scope(|scope| {
-        let children: Vec<_> =
-            (0..6).map(|_| scope.spawn(|| spawn(&[("OCLAVE_CACHE_DIR", here)]).unwrap())).collect();
+        let children: Vec<_> = (0..6).map(|_| scope.spawn(|| spawn(&on).unwrap())).collect();
         children.into_iter().map(|child| child.join().unwrap()).collect()
     });
     for output in &outputs {
         assert!(["Compiled", "Cached"].contains(&origin(output).as_str()));
     }
     assert_eq!(entries(directory.path()).len(), 1, "one entry and nothing temporary");
-    assert_eq!(origin(&spawn(&[("OCLAVE_CACHE_DIR", here)]).unwrap()), "Cached");
+    assert_eq!(origin(&spawn(&on).unwrap()), "Cached");
 }
