@@ -40,7 +40,7 @@ run_checks() {
         mapfile -t unoptimised < <(unoptimised)
         check clippy env OCLAVE_BUILT_KERNELS="$(built_kernels)" cargo clippy --workspace --all-targets "${unoptimised[@]}" -- -D warnings
         # The library as its users build it: without the features that its own tests switch on.
-        check clippy-library cargo clippy -p oclave -p oclave-driver --lib --no-default-features -- -D warnings
+        check clippy-library cargo clippy -p oclave -p oclave-driver --lib --no-default-features "${unoptimised[@]}" -- -D warnings
     else
         skip_check clippy "clippy is not installed"
     fi

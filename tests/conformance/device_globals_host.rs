@@ -221,7 +221,7 @@ fn dg_lnk_003_loaded_and_unloaded_many_times() {
         let session = oclave::record::Session::start();
         let mut first = None;
         // What is live is compared in each round, so that a leak shows at once.
-        for round in 0..if number == 0 && !is_masked { 200 } else { 50 } {
+        for round in 0..if number == 0 && !is_masked { 100 } else { 50 } {
             let bundle = crate::common::load::image(queue.context(), SCOPE_IMAGE).unwrap();
             let scoped = bundle.device_global("scoped").unwrap().slice::<i32>(..).unwrap();
             assert_eq!(queue.read(&scoped).unwrap(), [17], "round {round}");
