@@ -102,9 +102,11 @@ impl Builder<'_> {
         let faults = device.device().driver_faults();
         let has_variables =
             || image.image().kernels.iter().any(|k| k.aspects.contains(Aspects::PROGRAM_SCOPE_VARIABLES));
-        let is_kept =
-            (specs.is_empty() || !faults.has(Fault::Q18)) && !(faults.has(Fault::Q57) && has_variables());
-        let disk = self.disk.filter(|disk| is_kept && (disk.is_chosen() || !faults.has(Fault::Q87)));
+        let disk = self.disk.filter(|disk| {
+            (specs.is_empty() || !faults.has(Fault::Q18))
+                && !(faults.has(Fault::Q57) && has_variables())
+                && (disk.is_chosen() || !faults.has(Fault::Q87))
+        });
         let cache = disk.map(|disk| (disk, self.cache_key(image, device, specs, form)));
         if let Some((disk, key)) = &cache
             && let Some(binary) = disk.load(key)

@@ -35,11 +35,13 @@ pub enum ProgramCache {
     /// The environment decides.
     ///
     /// `OCLAVE_CACHE` switches the cache off with `0` or `off`, and on with `1` or `on`. By default it is
-    /// on, but keeps no programs of PoCL. PoCL keeps compiled kernels itself, and compiles each kernel
-    /// once more when it is asked for a binary. The folder is `programs` under `OCLAVE_CACHE_DIR`, or else under the user's
-    /// cache directory (`$XDG_CACHE_HOME/oclave`, `~/.cache/oclave`). `OCLAVE_CACHE_MAX_MIB` limits
-    /// its size (default 512). The least recently used entries are removed first. The log warns
-    /// about other values of these variables.
+    /// on, but keeps no programs of PoCL. PoCL keeps compiled kernels itself. It compiles each kernel
+    /// once more when it is asked for a binary.
+    ///
+    /// The folder is `programs` under `OCLAVE_CACHE_DIR`, or else under the user's cache directory
+    /// (`$XDG_CACHE_HOME/oclave`, `~/.cache/oclave`). `OCLAVE_CACHE_MAX_MIB` limits its size (default
+    /// 512). The least recently used entries are removed first. The log warns about other values of
+    /// these variables.
     #[default]
     Environment,
     /// Nothing is read or written.
@@ -86,6 +88,7 @@ impl CacheKeyBuilder {
 pub(crate) struct DiskCache {
     directory: PathBuf,
     limit_bytes: u64,
+    /// Whether the program or the environment asked for it; false by default.
     is_chosen: bool,
     warned: AtomicBool,
 }
@@ -93,19 +96,19 @@ pub(crate) struct DiskCache {
 impl DiskCache {
     /// The cache that a context asks for, if any.
     pub(crate) fn open(choice: &ProgramCache) -> Option<Self> {
-        let mut is_chosen = true;
-        let base = match choice {
+        let (base, is_chosen) = match choice {
             ProgramCache::Off => return None,
-            ProgramCache::Directory(directory) => directory.clone(),
+            ProgramCache::Directory(directory) => (directory.clone(), true),
             ProgramCache::Environment => {
-                match environment::switch("OCLAVE_CACHE") {
-                    Some(false) => return None,
-                    switch => is_chosen = switch.is_some(),
+                let switch = environment::switch("OCLAVE_CACHE");
+                if switch == Some(false) {
+                    return None;
                 }
-                match std::env::var_os("OCLAVE_CACHE_DIR").filter(|value| !value.is_empty()) {
+                let base = match std::env::var_os("OCLAVE_CACHE_DIR").filter(|value| !value.is_empty()) {
                     Some(directory) => directory.into(),
                     None => directories::ProjectDirs::from("", "", "oclave")?.cache_dir().to_owned(),
-                }
+                };
+                (base, switch.is_some())
             }
         };
         let limit_bytes = environment::number("OCLAVE_CACHE_MAX_MIB")
@@ -117,7 +120,7 @@ impl DiskCache {
         Self { directory, limit_bytes, is_chosen: true, warned: AtomicBool::new(false) }
     }
 
-    /// Whether the cache is there by choice, not by default.
+    /// Whether the program or the environment asked for the cache.
     pub(crate) fn is_chosen(&self) -> bool {
         self.is_chosen
     }

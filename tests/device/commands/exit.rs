@@ -4,7 +4,7 @@
 //! runs.
 
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -28,38 +28,26 @@ fn processes_end_well_while_commands_are_in_flight(_: Device) {
     let runs: usize = std::env::var("OCLAVE_EXIT_RUNS").map_or(20, |runs| runs.parse().unwrap());
     for (run, (how, code)) in WAYS.into_iter().cycle().take(runs).enumerate() {
         let started = Instant::now();
-        let child = process_of(&name_of(module_path!(), "child"))
-            .arg("--nocapture")
-            .env(HOW, how)
-            .stdin(Stdio::null())
-            .output()
-            .unwrap();
-        let output = String::from_utf8_lossy(&child.stdout) + String::from_utf8_lossy(&child.stderr);
-        assert_eq!(child.status.code(), Some(code), "run {run}, {how}: {}\n{output}", child.status);
+        let (status, output) = run_process("child", how, &[]);
+        assert_eq!(status.code(), Some(code), "run {run}, {how}: {status}\n{output}");
         assert!(output.contains("in flight"), "run {run}, {how}: {output}");
         assert!(started.elapsed() < Duration::from_secs(120), "run {run}, {how}");
     }
     println!("{runs} processes ended well");
 }
 
-/// The first compilation of a process is one in the background, since all else comes from caches. What a
-/// compiler needs is then set up, and ends, in the midst of it.
+/// The first compilation of each process runs in the background, since all else comes from caches.
+/// Compilers register destructors in the middle of it.
 #[device_test]
 fn processes_end_well_during_their_first_compilation(_: Device) {
     let folder = tempfile::tempdir().unwrap();
     let caches = |name: &str| folder.path().join(name);
     let run = |milliseconds: &str, caches: &Path| {
-        let child = process_of(&name_of(module_path!(), "first_compilation"))
-            .arg("--nocapture")
-            .env(HOW, milliseconds)
-            .env("OCLAVE_CACHE", "1")
-            .env("OCLAVE_CACHE_DIR", caches)
-            .env("POCL_CACHE_DIR", caches.join("pocl"))
-            .stdin(Stdio::null())
-            .output()
-            .unwrap();
-        let output = String::from_utf8_lossy(&child.stdout) + String::from_utf8_lossy(&child.stderr);
-        assert_eq!(child.status.code(), Some(0), "{milliseconds}: {}\n{output}", child.status);
+        let pocl = caches.join("pocl");
+        let environment =
+            [("OCLAVE_CACHE", Path::new("1")), ("OCLAVE_CACHE_DIR", caches), ("POCL_CACHE_DIR", &pocl)];
+        let (status, output) = run_process("first_compilation", milliseconds, &environment);
+        assert_eq!(status.code(), Some(0), "{milliseconds}: {status}\n{output}");
         assert!(output.contains("launched"), "{milliseconds}: {output}");
     };
     std::fs::create_dir_all(caches("first/pocl")).unwrap();
@@ -71,6 +59,20 @@ fn processes_end_well_during_their_first_compilation(_: Device) {
     }
 }
 
+/// Runs one of the ignored tests in a process of its own. Gives how it ended, and its output.
+fn run_process(test: &str, how: &str, environment: &[(&str, &Path)]) -> (ExitStatus, String) {
+    let child = process_of(&name_of(module_path!(), test))
+        .arg("--nocapture")
+        .env(HOW, how)
+        .envs(environment.iter().copied())
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let output = String::from_utf8_lossy(&child.stdout) + String::from_utf8_lossy(&child.stderr);
+    (child.status, output.into_owned())
+}
+
+/// Ends so many milliseconds after the build in the background was asked for.
 #[test]
 #[ignore = "one of the processes of the test above"]
 fn first_compilation() {
@@ -99,7 +101,7 @@ fn copy_folder(from: &Path, to: &Path) {
 }
 
 #[test]
-#[ignore = "one of the processes of the test above"]
+#[ignore = "one of the processes of `processes_end_well_while_commands_are_in_flight`"]
 fn child() {
     let Ok(how) = std::env::var(HOW) else { return };
     let context = context().unwrap();

@@ -300,9 +300,9 @@ fn the_environment_says_where_and_whether(_: Device) {
     assert_eq!(entries(&directory.path().join("oclave")).len(), 1);
 }
 
-/// By default, programs of PoCL are not kept (Q87).
+/// PoCL keeps compiled kernels itself (Q87).
 #[device_test]
-fn the_default_keeps_programs_of_drivers_that_do_not(device: Device) {
+fn by_default_programs_are_kept_but_on_pocl(device: Device) {
     let directory = tempfile::tempdir().unwrap();
     let by_default = [("OCLAVE_CACHE_DIR", directory.path().as_os_str())];
     let is_pocl = device.platform().name().contains("Portable Computing Language");

@@ -1,15 +1,14 @@
 //! The end of the process while commands are in flight.
 //!
-//! Drivers end with the process. `exit` runs their destructors, even if their threads or queues
-//! still have work. So the library has a function that must run before these.
+//! `exit` runs the destructors of drivers, even if their threads or queues still have work. So the
+//! hook of the library must run before them. It is called from two places:
 //!
-//! `exit` first drops the thread-local values of the thread that calls it. Mostly that is the main
-//! thread, where one such value calls the function.
-//!
-//! Then it calls registered functions in the reverse order of registration. Drivers register theirs
-//! when their libraries are loaded, and when their compilers first need something, be it in the midst
-//! of a compilation. So the library registers its function again after each step in which a driver may
-//! have done so. That serves other threads that call `exit`, unless a program is compiled meanwhile.
+//! - `exit` first drops the thread-local values of the thread that calls it. Most processes exit on the
+//!   main thread, where one such value calls the hook.
+//! - Then `exit` calls registered functions in the reverse order of registration. Drivers register
+//!   destructors when their libraries are loaded, and in the middle of their first compilations. So the
+//!   library registers the hook again after each such step. This serves other threads that call `exit`,
+//!   unless a program is being compiled.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
@@ -37,7 +36,7 @@ pub fn set_hook(hook: fn()) {
     HOOK.get_or_init(|| (hook, std::process::id()));
 }
 
-/// Registers once more: the driver may have loaded libraries.
+/// Registers the hook once more, as a driver may have registered destructors.
 pub(crate) fn register() {
     if REGISTRATIONS.fetch_add(1, Ordering::Relaxed) >= MOST_REGISTRATIONS {
         return;
@@ -49,34 +48,36 @@ pub(crate) fn register() {
 }
 
 thread_local! {
-    static OF_MAIN_THREAD: AtEnd = const { AtEnd };
+    /// Only the main thread has this value.
+    static EXIT_OF_MAIN_THREAD: CallsHook = const { CallsHook };
 }
 
-/// Calls the function when it is dropped on the main thread, which ends with the process.
-struct AtEnd;
+/// Calls the hook when it is dropped.
+struct CallsHook;
 
-impl Drop for AtEnd {
+impl Drop for CallsHook {
     fn drop(&mut self) {
         run();
     }
 }
 
-/// Lets the main thread keep its value, also if it never calls the library, as in test programs.
-extern "C" fn start() {
+/// Makes the value of the main thread. The main thread of a test program never calls the library.
+extern "C" fn watch_main_thread() {
     // SAFETY: both take nothing and always succeed.
     let is_main = unsafe { libc::gettid() == libc::getpid() };
     if is_main {
-        OF_MAIN_THREAD.with(|_| ());
+        EXIT_OF_MAIN_THREAD.with(|_| ());
     }
 }
 
-/// The loader calls it before `main`, or while it loads a library that `oclave` is linked into.
-// SAFETY: the section holds pointers to functions of this type, which the loader calls. `start` needs
-// nothing that Rust's runtime sets up before `main`.
+/// The loader calls the function before `main`, or when it loads a shared library with `oclave`.
+// SAFETY: the section holds pointers to functions of this type, which the loader calls. The function
+// needs nothing that Rust's runtime sets up before `main`.
 #[used]
 #[unsafe(link_section = ".init_array")]
-static AT_START: extern "C" fn() = start;
+static AT_LOAD: extern "C" fn() = watch_main_thread;
 
+/// Calls the hook the first time.
 extern "C" fn run() {
     static RUNS: AtomicBool = AtomicBool::new(false);
     let Some((hook, process)) = HOOK.get() else { return };
