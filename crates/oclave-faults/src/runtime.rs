@@ -481,3 +481,21 @@ fault! {
         upstream: [],
     }
 }
+
+fault! {
+    /// **Q88. NVIDIA 580.159.** The event of `clEnqueueSVMMigrateMem` ends before the events that the command waits for. On an in-order
+    /// queue, it ends before the commands in front of it.
+    ///
+    /// A program in C enqueued some commands and a migration on an H200. It waited for the event of the migration, and read the result
+    /// on another queue. In one process, 4,888 of 38,363 results were wrong. In 16 processes at once, 31,094 of 35,566 were. With a
+    /// marker behind the migration, or without the migration, none was wrong.
+    ///
+    /// The migration has no effect there: a kernel that reads 256 MiB which the host wrote takes as long without it. So it is left out.
+    Q88 {
+        affects: [NVIDIA],
+        seen: Programs,
+        symptom: "The event of `clEnqueueSVMMigrateMem` ends before the commands in front of it.",
+        remedy: "A marker in its place, as it moves nothing there.",
+        upstream: [],
+    }
+}

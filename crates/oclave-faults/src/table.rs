@@ -276,4 +276,5 @@ pub const FAULTS: &[Row] = &[
     runtime::Q84,
     mesa::pointer_counters::Q86,
     runtime::Q87,
+    runtime::Q88,
 ];

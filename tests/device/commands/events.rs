@@ -179,6 +179,23 @@ fn every_command_waits_for_none_one_and_many(scene: Scene) {
     }
 }
 
+/// NVIDIA's driver ends migrations too early (Q88).
+#[device_test(Scene::new)]
+fn no_event_ends_before_the_commands_in_front(scene: Scene) {
+    let Scene { context, bundle, .. } = &scene;
+    let other = Queue::new(context).unwrap();
+    let count = context.alloc_device::<u32>(1).unwrap();
+    let slow = call(bundle, "slow").pointer_mut::<u32>(&count).value(1_000_000_u32);
+    for queue in queues(context) {
+        for (name, command) in scene.commands() {
+            let zeroed = other.fill(&count, 0).unwrap();
+            let first = queue.after(&zeroed).single_task(slow.clone()).unwrap();
+            queue.submit(command.after(&first)).unwrap().wait().unwrap();
+            assert_eq!(other.read(&count).unwrap(), [1], "{name}");
+        }
+    }
+}
+
 #[device_test(Scene::new)]
 fn failures_reach_whoever_waits_for_any_command(scene: Scene) {
     let Scene { bundle, x, .. } = &scene;

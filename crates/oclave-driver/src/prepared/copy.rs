@@ -1,5 +1,6 @@
 //! Copies and fills of USM.
 
+use oclave_faults::Fault;
 use std::ffi::c_void;
 use std::sync::Arc;
 
@@ -158,8 +159,9 @@ impl Queue {
     /// Moves memory to the device ahead of its use, where the driver can; else a marker.
     pub fn prefetch(self: &Arc<Self>, span: Span<'_>, after: &[&Event]) -> Result<Event> {
         let pointers = self.context().pointers()?;
+        let can_prefetch = pointers.can_prefetch() && !self.context().driver_faults().has(Fault::Q88);
         self.using([span].into_iter(), || {
-            if span.size_bytes() == 0 || !pointers.can_prefetch() {
+            if span.size_bytes() == 0 || !can_prefetch {
                 return self.marker(after);
             }
             // SAFETY: queue and events are alive, the span is in use.
