@@ -8,6 +8,7 @@ use std::sync::Arc;
 use crate::common::{bundle, call, context, gate, queues, queues_with};
 use oclave::command::Advice;
 use oclave::event::EventStatus;
+use oclave::images::{D2, Image, Rgba, Unorm8};
 use oclave::kernel::{KernelBundle, KernelCall};
 use oclave::memory::HostTarget;
 use oclave::queue::QueueBuilder;
@@ -123,21 +124,29 @@ struct Scene {
     bundle: KernelBundle,
     x: UsmSlice<i32>,
     y: UsmSlice<i32>,
+    pixels: UsmSlice<[u8; 4]>,
+    /// Where the device has images.
+    images: Option<[Picture; 2]>,
 }
+
+type Picture = Image<Rgba<Unorm8>, D2>;
 
 impl Scene {
     fn new() -> Option<Self> {
         let context = context()?;
         let bundle = bundle(&context);
         let [x, y] = [16, 16].map(|len| context.alloc_device(len).unwrap());
-        Some(Self { context, bundle, x, y })
+        let pixels = context.alloc_device(16).unwrap();
+        let has_images = context.device().capabilities().images.is_some();
+        let images = has_images.then(|| [[4, 4]; 2].map(|size| context.alloc_image(size).unwrap()));
+        Some(Self { context, bundle, x, y, pixels, images })
     }
 
     /// Every kind of command, once.
     fn commands(&self) -> Vec<(&'static str, Command)> {
-        let Self { bundle, x, y, .. } = self;
+        let Self { bundle, x, y, pixels, images, .. } = self;
         let rect = |memory: &UsmSlice<i32>| memory.rect([4, 4]).unwrap().part([1, 1], [2, 2]).unwrap();
-        vec![
+        let mut commands = vec![
             ("kernel", Command::single_task(bump(bundle, x, 1))),
             ("empty range", Command::parallel_for(0, bump(bundle, x, 1))),
             ("copy", Command::copy(x, y)),
@@ -153,7 +162,18 @@ impl Scene {
             ("marker", Command::marker()),
             ("barrier", Command::barrier()),
             ("empty", Command::empty()),
-        ]
+        ];
+        if let Some([a, b]) = images {
+            commands.extend([
+                ("write of an image", Command::write(a, vec![[1; 4]; 16])),
+                ("read of an image", Command::read(a, &HostTarget::new(16).unwrap())),
+                ("fill of an image", Command::fill(a, [1; 4])),
+                ("copy of an image", Command::copy(a, b)),
+                ("copy from an image", Command::copy(a, pixels)),
+                ("copy to an image", Command::copy(pixels, b)),
+            ]);
+        }
+        commands
     }
 }
 
@@ -245,7 +265,7 @@ fn states_and_times(scene: Scene) {
 
 #[device_test(Scene::new)]
 fn queues_without_events_keep_every_rule(scene: Scene) {
-    let Scene { context, bundle, x, y } = &scene;
+    let Scene { context, bundle, x, y, .. } = &scene;
     for queue in queues_with(&scene.context, QueueBuilder::discard_events) {
         let session = Session::start();
         queue.single_task(bump(bundle, x, 1)).unwrap();
