@@ -17,6 +17,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "kernels/pictures.rs",
         "kernels/bounds.rs",
         "kernels/slices.rs",
+        "kernels/tables.rs",
     ])?;
     Ok(())
 }

@@ -60,12 +60,15 @@ pub(crate) enum Storage {
     Generic,
 }
 
-/// A function that a pointer may point to, and the offset in the constant (a vtable) that has its
-/// address; [`ANYWHERE`] for pointers that are no part of a constant.
+/// A function that a pointer may point to, and the offset in the vtable that has its address;
+/// [`ANYWHERE`] for pointers that are no part of a vtable.
 pub(crate) type Target = (Symbol, u64);
 
 /// See [`Target`].
 const ANYWHERE: u64 = u64::MAX;
+
+/// How rustc's names of vtables begin.
+const VTABLE: &str = "vtable.";
 
 /// A class of pointers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -244,7 +247,16 @@ impl Analysis {
 
     /// Where the pointers in the memory that an operand points to point to.
     pub(crate) fn behind(&self, local: Local) -> Storage {
-        let behind = self.locals.get(&local).and_then(|class| self.classes.known_pointee(*class));
+        self.behind_class(self.locals.get(&local))
+    }
+
+    /// Where the pointers in a constant point to.
+    pub(crate) fn behind_global(&self, symbol: &Symbol) -> Storage {
+        self.behind_class(self.globals.get(symbol))
+    }
+
+    fn behind_class(&self, class: Option<&Class>) -> Storage {
+        let behind = class.and_then(|class| self.classes.known_pointee(*class));
         behind.map_or(Storage::Global, |class| self.classes.spaces(class).storage())
     }
 }
@@ -301,6 +313,8 @@ struct Run<'a, 'p> {
     classes: Classes,
     locals: BTreeMap<Local, Class>,
     globals: BTreeMap<Symbol, Class>,
+    /// The constants whose addresses of other constants have been looked at.
+    tables: BTreeSet<Symbol>,
     returns: Option<Class>,
 }
 
@@ -313,6 +327,7 @@ impl<'a, 'p> Run<'a, 'p> {
             classes: Classes::default(),
             locals: BTreeMap::new(),
             globals: BTreeMap::new(),
+            tables: BTreeSet::new(),
             returns: None,
         };
         let classes = run.instantiate(&copy.shape);
@@ -371,37 +386,31 @@ impl<'a, 'p> Run<'a, 'p> {
     }
 
     fn operand(&mut self, operand: &Operand) -> Option<Class> {
+        self.class_of(operand, true)
+    }
+
+    /// The class of an operand. If it `may_be_read`, what constants hold is looked at.
+    fn class_of(&mut self, operand: &Operand, may_be_read: bool) -> Option<Class> {
         match operand {
             Operand::Local(local) => Some(self.local(*local)),
-            Operand::Constant(constant) => self.constant(constant),
+            Operand::Constant(constant) => self.constant(constant, may_be_read),
         }
     }
 
-    fn constant(&mut self, constant: &Constant) -> Option<Class> {
+    fn constant(&mut self, constant: &Constant, may_be_read: bool) -> Option<Class> {
         match constant {
             Constant::Global(name) => {
                 let symbol = Symbol { module: self.copy.symbol.module, name: Rc::clone(name) };
-                if let Some(class) = self.globals.get(&symbol) {
-                    return Some(*class);
+                let class = self.global(&symbol);
+                if may_be_read {
+                    self.table(class, &symbol);
                 }
-                let module = self.copy.symbol.module;
-                if self.all.program.is_function(module, name) {
-                    let class = self.classes.fresh(Spaces::NONE);
-                    let function = self.all.program.function(module, name);
-                    self.classes.add_functions(class, function.map(|(symbol, _)| (symbol, ANYWHERE)));
-                    self.globals.insert(symbol, class);
-                    return Some(class);
-                }
-                let is_shared = self.all.program.is_device_global(name);
-                let class = self.classes.fresh(if is_shared { Spaces::GLOBAL } else { Spaces::CONSTANT });
-                self.globals.insert(symbol.clone(), class);
-                self.vtable(class, &symbol);
                 Some(class)
             }
             Constant::Elements(elements) => {
                 let mut joined: Option<Class> = None;
                 for (_, element) in elements.iter() {
-                    if let Some(class) = self.constant(element) {
+                    if let Some(class) = self.constant(element, may_be_read) {
                         if let Some(known) = joined {
                             self.classes.unify(known, class);
                         }
@@ -410,13 +419,52 @@ impl<'a, 'p> Run<'a, 'p> {
                 }
                 joined
             }
-            Constant::Splat(element) => self.constant(&element.1),
+            Constant::Splat(element) => self.constant(&element.1, may_be_read),
             Constant::Expression(expression) => match &**expression {
-                Expression::Cast(_, _, value) => self.constant(value),
-                Expression::Address { base, .. } => self.constant(base),
+                Expression::Cast(_, _, value) => self.constant(value, may_be_read),
+                Expression::Address { base, .. } => self.constant(base, may_be_read),
                 _ => None,
             },
             _ => None,
+        }
+    }
+
+    /// The class of pointers to a constant, a device global or a function.
+    fn global(&mut self, symbol: &Symbol) -> Class {
+        if let Some(class) = self.globals.get(symbol) {
+            return *class;
+        }
+        let program = self.all.program;
+        if program.is_function(symbol.module, &symbol.name) {
+            let class = self.classes.fresh(Spaces::NONE);
+            let function = program.function(symbol.module, &symbol.name);
+            self.classes.add_functions(class, function.map(|(symbol, _)| (symbol, ANYWHERE)));
+            self.globals.insert(symbol.clone(), class);
+            return class;
+        }
+        let is_shared = program.is_device_global(&symbol.name);
+        let class = self.classes.fresh(if is_shared { Spaces::GLOBAL } else { Spaces::CONSTANT });
+        self.globals.insert(symbol.clone(), class);
+        self.vtable(class, symbol);
+        class
+    }
+
+    /// Notes the constants whose addresses a constant has. It lies on the stack then, where they can be stored.
+    fn table(&mut self, class: Class, symbol: &Symbol) {
+        let program = self.all.program;
+        if program.is_device_global(&symbol.name) || !self.tables.insert(symbol.clone()) {
+            return;
+        }
+        let Some((owner, _)) = program.global(symbol.module, &symbol.name) else { return };
+        let Ok(image) = Image::of_global(program, owner.module, &owner.name) else { return };
+        for (target, _) in image.addresses.values() {
+            if program.is_function(target.module, &target.name) {
+                continue;
+            }
+            self.classes.add(class, Spaces::FUNCTION);
+            let (behind, held) = (self.classes.pointee(class), self.global(target));
+            self.classes.unify(behind, held);
+            self.table(held, target);
         }
     }
 
@@ -428,14 +476,19 @@ impl<'a, 'p> Run<'a, 'p> {
         if !global.is_constant || image.addresses.is_empty() {
             return;
         }
-        // Tables of one trait stand behind each other.
-        let stride = program.tables(&owner.name).map_or(u64::MAX, |set| set.stride.max(1));
+        // Vtables of objects of one trait stand behind each other. In other tables, a pointer may point to any element.
+        let stride = program.tables(&owner.name).map(|set| set.stride.max(1));
+        let place = |offset: u64| match stride {
+            Some(stride) => offset % stride,
+            None if owner.name.starts_with(VTABLE) => offset,
+            None => ANYWHERE,
+        };
         let functions: Vec<Target> = image
             .addresses
             .iter()
             .filter_map(|(offset, (function, _))| {
                 let (symbol, _) = program.function(function.module, &function.name)?;
-                Some((symbol, *offset % stride))
+                Some((symbol, place(*offset)))
             })
             .collect();
         let behind = self.classes.pointee(class);
@@ -462,9 +515,14 @@ impl<'a, 'p> Run<'a, 'p> {
     fn run(mut self) -> Result<Analysis> {
         let function = self.function;
         for block in &function.blocks {
-            for (position, instruction) in block.instructions.iter().enumerate() {
-                if !self.is_panic(&block.instructions, position) {
-                    self.instruction(instruction);
+            let panics: Vec<bool> = (0..block.instructions.len())
+                .map(|position| self.is_panic(&block.instructions, position))
+                .collect();
+            // A message of a panic stores addresses of tables that nothing reads.
+            let has_message = panics.contains(&true);
+            for (instruction, is_panic) in block.instructions.iter().zip(panics) {
+                if !is_panic {
+                    self.instruction(instruction, has_message);
                 }
             }
         }
@@ -521,7 +579,7 @@ impl<'a, 'p> Run<'a, 'p> {
                     &self.copy.symbol,
                     self.function,
                     None,
-                    "one reference that leaves the function may refer to a constant and to other memory",
+                    "a reference that leaves the function may refer to a table of references, or to a constant and to other memory",
                     "mark the function `#[inline(always)]`, or return a value instead of a reference",
                 ));
             }
@@ -530,7 +588,7 @@ impl<'a, 'p> Run<'a, 'p> {
         Ok(())
     }
 
-    fn instruction(&mut self, instruction: &Instruction) {
+    fn instruction(&mut self, instruction: &Instruction, has_message: bool) {
         let result = match instruction.result {
             Some(result) if carries(&instruction.ty) => Some(self.local(result)),
             _ => None,
@@ -551,7 +609,7 @@ impl<'a, 'p> Run<'a, 'p> {
                 // Device globals have a class, whatever is stored.
                 let pointer = self.operand(pointer);
                 if carries(ty)
-                    && let (Some(value), Some(pointer)) = (self.operand(value), pointer)
+                    && let (Some(value), Some(pointer)) = (self.class_of(value, !has_message), pointer)
                 {
                     let behind = self.classes.pointee(pointer);
                     self.classes.unify(behind, value);

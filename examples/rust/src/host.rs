@@ -18,6 +18,8 @@ pub mod pictures;
 pub mod slices;
 #[path = "../kernels/step.rs"]
 pub mod step;
+#[path = "../kernels/tables.rs"]
+pub mod tables;
 #[path = "../kernels/vectors.rs"]
 pub mod vectors;
 #[path = "../kernels/widths.rs"]

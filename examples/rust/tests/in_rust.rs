@@ -33,6 +33,16 @@ fn numbers(count: usize) -> Vec<u64> {
     std::iter::successors(Some(1), next).map(|state| state ^ state >> 29).skip(1).take(count).collect()
 }
 
+/// Runs kernels of a source on the device and on the host, each with an element of memory for a work-item.
+macro_rules! same_as_host {
+    (($queue:ident, $given:ident, $out:ident, $x:ident) $source:ident: $($kernel:ident)*) => {$(
+        $queue.parallel_for(N, kernels::$source::$kernel(&$given, &$out)).unwrap();
+        let mut wanted = vec![0; N];
+        host::$source::$kernel::run_on_host(HostRange::new([N]), &$x, &mut wanted);
+        assert_eq!($queue.read(&$out).unwrap(), wanted, stringify!($kernel));
+    )*};
+}
+
 #[test]
 fn saxpy() {
     let (_, queue) = queue();
@@ -770,6 +780,14 @@ fn pointers_to_functions() {
 }
 
 #[test]
+fn tables_of_references() {
+    let (context, queue) = queue();
+    let x: Vec<u32> = numbers(N).iter().map(|n| *n as u32).collect();
+    let (given, out) = (queue.upload(&x).unwrap(), context.alloc_device::<u32>(N).unwrap());
+    same_as_host!((queue, given, out, x) tables: rows rules operations words calendars waves);
+}
+
+#[test]
 fn a_panic_before_a_barrier_does_not_hang() {
     let (context, queue) = queue();
     let (x, sums) = (queue.upload(&[1_u32; 200]).unwrap(), context.alloc_device::<u32>(4).unwrap());
@@ -905,15 +923,7 @@ fn parts_of_private_arrays() {
     let (context, queue) = queue();
     let x: Vec<u32> = numbers(N + 16).iter().map(|n| *n as u32).collect();
     let (given, out) = (queue.upload(&x).unwrap(), context.alloc_device::<u32>(N).unwrap());
-    macro_rules! compare {
-        ($($kernel:ident)*) => {$(
-            queue.parallel_for(N, kernels::slices::$kernel(&given, &out)).unwrap();
-            let mut wanted = vec![0; N];
-            host::slices::$kernel::run_on_host(HostRange::new([N]), &x, &mut wanted);
-            assert_eq!(queue.read(&out).unwrap(), wanted, "{}", stringify!($kernel));
-        )*};
-    }
-    compare!(characters butterflies pairs slots tables);
+    same_as_host!((queue, given, out, x) slices: characters butterflies pairs slots tables);
 }
 
 #[test]

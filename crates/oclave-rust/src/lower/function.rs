@@ -11,7 +11,7 @@ use super::messages::{DivergingCall, Source};
 use super::overwritten::leave_out_overwritten;
 use super::types::{Leaf, Scalar, class, leaves, range, storage_width};
 use super::wide::Wide;
-use super::{Argument, Output, panics};
+use super::{Argument, ConstantValue, Output, panics};
 use crate::llvm::layout;
 use crate::llvm::tree::{
     BlockIndex, Callee, Constant, Expression, Function, Instruction, IntPredicate, Kind, Local, Operand,
@@ -679,7 +679,7 @@ impl<'a, 'p> Lower<'a, 'p> {
         }
     }
 
-    fn symbol(&self, name: Rc<str>) -> Symbol {
+    pub(super) fn symbol(&self, name: Rc<str>) -> Symbol {
         Symbol { module: self.copy.symbol.module, name }
     }
 
@@ -779,17 +779,20 @@ impl<'a, 'p> Lower<'a, 'p> {
                 "leave formatting and printing to the host: rustc has the code of this function in the standard library only",
             ));
         }
-        if self.output.program.is_device_global(&name) {
-            let (variable, ty) = self.output.global_variable(&name)?;
-            let base = self.untyped(variable, Storage::Global, ty);
-            let storage = self.analysis.of_global(&self.symbol(name)).0;
-            let base = self.in_storage(base, Storage::Global, storage);
-            return Ok(if offset == 0 { base } else { self.offset(base, storage, offset) });
-        }
-        let symbol = self.symbol(name);
-        let (storage, is_copied) = self.analysis.of_global(&symbol);
-        let base = if is_copied { self.copied(&symbol)? } else { self.in_constant_memory(&symbol)? };
-        let from = if is_copied { Storage::Function } else { Storage::Constant };
+        self.address_in(&self.symbol(name), offset)
+    }
+
+    /// An address in a constant or a device global.
+    fn address_in(&mut self, symbol: &Symbol, offset: u64) -> Lowering<ValueId> {
+        let (storage, is_copied) = self.analysis.of_global(symbol);
+        let (base, from) = if self.output.program.is_device_global(&symbol.name) {
+            let (variable, ty) = self.output.global_variable(&symbol.name)?;
+            (self.untyped(variable, Storage::Global, ty), Storage::Global)
+        } else if is_copied {
+            (self.copied(symbol)?, Storage::Function)
+        } else {
+            (self.in_constant_memory(symbol)?, Storage::Constant)
+        };
         let base = self.in_storage(base, from, storage);
         Ok(if offset == 0 { base } else { self.offset(base, storage, offset) })
     }
@@ -800,19 +803,48 @@ impl<'a, 'p> Lower<'a, 'p> {
         Ok(self.op(Op::Bitcast, ty, &[variable]))
     }
 
-    /// A constant that shares references with other memory lies on the stack.
+    /// A constant that shares references with other memory lies on the stack, and so does one that holds addresses.
     fn copied(&mut self, symbol: &Symbol) -> Lowering<ValueId> {
         let variable = match self.copies.get(symbol) {
             Some(variable) => *variable,
             None => {
-                let (value, ty) = self.output.constant_value(symbol)?;
+                let ConstantValue { value, ty, addresses } = self.output.constant_value(symbol)?;
                 let variable = self.variable(ty, Some(value));
                 self.copies.insert(symbol.clone(), variable);
+                if !addresses.is_empty() {
+                    self.store_addresses(symbol, variable, addresses)?;
+                }
                 variable
             }
         };
         let ty = self.output.byte_pointer(Storage::Function);
         Ok(self.op(Op::Bitcast, ty, &[variable]))
+    }
+
+    /// Stores the addresses that a constant on the stack holds, when the function begins.
+    fn store_addresses(
+        &mut self,
+        symbol: &Symbol,
+        variable: ValueId,
+        addresses: BTreeMap<u64, (Symbol, u64)>,
+    ) -> Lowering<()> {
+        let (before, behind) = (self.current, self.analysis.behind_global(symbol));
+        let (parts, label) = (leaves(&Type::Pointer)?, self.output.builder.value());
+        self.begin(label);
+        let ty = self.output.byte_pointer(Storage::Function);
+        let base = self.op(Op::Bitcast, ty, &[variable]);
+        let mut outcome = Ok(());
+        for (at, (target, offset)) in addresses {
+            outcome = outcome.and_then(|()| {
+                let address = self.address_in(&target, offset)?;
+                let place = if at == 0 { base } else { self.offset(base, Storage::Function, at) };
+                self.store_leaves(place, Storage::Function, &parts, &[address], behind, 8)
+            });
+        }
+        let stores = self.blocks.pop().map(|block| block.code);
+        self.prologue.extend(stores.into_iter().flatten());
+        self.current = before;
+        outcome
     }
 
     /// A pointer to bytes as one of another kind of memory.

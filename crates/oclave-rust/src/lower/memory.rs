@@ -9,6 +9,7 @@ use super::function::{Lower, Lowering, Refusal};
 use super::types::{Leaf, Scalar, class, leaves, storage_width};
 use crate::llvm::layout;
 use crate::llvm::tree::{AtomicOp, Instruction, Operand, Ordering, Type, Typed};
+use crate::memory;
 use crate::spaces::Storage;
 
 /// Copies of so many bytes are written as loads and stores.
@@ -53,7 +54,10 @@ impl Lower<'_, '_> {
     pub(super) fn behind(&self, pointer: &Operand) -> Storage {
         match pointer {
             Operand::Local(local) => self.analysis.behind(*local),
-            Operand::Constant(_) => Storage::Global,
+            Operand::Constant(constant) => match memory::address(constant) {
+                Some((Some(name), _)) => self.analysis.behind_global(&self.symbol(name)),
+                _ => Storage::Global,
+            },
         }
     }
 

@@ -56,6 +56,14 @@ struct Emitted {
     panics: bool,
 }
 
+/// A constant as a value of SPIR-V.
+struct ConstantValue {
+    value: ValueId,
+    ty: TypeId,
+    /// Offset → the constant whose address stands there, and the offset in that one.
+    addresses: BTreeMap<u64, (Symbol, u64)>,
+}
+
 /// A parameter of the kernel that is being lowered.
 #[derive(Debug, Clone, Copy)]
 struct Argument {
@@ -324,12 +332,18 @@ impl Output<'_> {
         self.builder.add_function(code);
     }
 
-    /// The variable of a constant, and the type of what it holds.
+    /// The variable of a constant without addresses, and the type of what it holds.
     fn constant_variable(&mut self, symbol: &Symbol) -> Result<(ValueId, TypeId), String> {
         if let Some(known) = self.constants.get(symbol) {
             return Ok(*known);
         }
-        let (value, ty) = self.constant_value(symbol)?;
+        let ConstantValue { value, ty, addresses } = self.constant_value(symbol)?;
+        if !addresses.is_empty() {
+            return Err(format!(
+                "the constant `{}` holds addresses (a table of references)",
+                crate::demangle::path(&symbol.name)
+            ));
+        }
         let pointer = self.builder.pointer_type(StorageClass::UniformConstant, ty);
         let variable = self.builder.variable(pointer, StorageClass::UniformConstant, Some(value));
         self.builder.decorate(variable, Decoration::Constant, &[]);
@@ -343,8 +357,8 @@ impl Output<'_> {
         *self.functions.entry(symbol.clone()).or_insert(next)
     }
 
-    /// The value of a constant as an array of integers.
-    fn constant_value(&mut self, symbol: &Symbol) -> Result<(ValueId, TypeId), String> {
+    /// The value of a constant as an array of integers, with zeroes for the addresses of other constants.
+    fn constant_value(&mut self, symbol: &Symbol) -> Result<ConstantValue, String> {
         let (owner, global) = self.program.global(symbol.module, &symbol.name).ok_or_else(|| {
             format!("the static `{}` has no value here", crate::demangle::path(&symbol.name))
         })?;
@@ -355,15 +369,15 @@ impl Output<'_> {
             ));
         }
         let mut image = Image::of_global(self.program, owner.module, &owner.name)?;
-        for (offset, (target, _)) in std::mem::take(&mut image.addresses) {
-            let Some((function, _)) = self.program.function(target.module, &target.name) else {
-                return Err(format!(
-                    "the constant `{}` holds addresses (a table of references)",
-                    crate::demangle::path(&symbol.name)
-                ));
-            };
-            let number = self.function_number(&function);
-            image.set_address(offset, number);
+        let mut addresses = BTreeMap::new();
+        for (offset, (target, distance)) in std::mem::take(&mut image.addresses) {
+            match self.program.function(target.module, &target.name) {
+                Some((function, _)) => {
+                    let number = self.function_number(&function);
+                    image.set_address(offset, number);
+                }
+                None => drop(addresses.insert(offset, (target, distance))),
+            }
         }
         let align = global.align.max(crate::llvm::layout::align(&global.ty));
         let bytes = image.bytes.len() as u64;
@@ -380,7 +394,7 @@ impl Output<'_> {
                 self.builder.int_constant(step as u32 * 8, value)
             })
             .collect();
-        Ok((self.builder.composite(ty, &elements), ty))
+        Ok(ConstantValue { value: self.builder.composite(ty, &elements), ty, addresses })
     }
 
     /// The variable of a device global, and the type of what it holds.
