@@ -833,14 +833,11 @@ impl<'a, 'p> Lower<'a, 'p> {
         self.begin(label);
         let ty = self.output.byte_pointer(Storage::Function);
         let base = self.op(Op::Bitcast, ty, &[variable]);
-        let mut outcome = Ok(());
-        for (at, (target, offset)) in addresses {
-            outcome = outcome.and_then(|()| {
-                let address = self.address_in(&target, offset)?;
-                let place = if at == 0 { base } else { self.offset(base, Storage::Function, at) };
-                self.store_leaves(place, Storage::Function, &parts, &[address], behind, 8)
-            });
-        }
+        let outcome = addresses.into_iter().try_for_each(|(at, (target, offset))| {
+            let address = self.address_in(&target, offset)?;
+            let place = if at == 0 { base } else { self.offset(base, Storage::Function, at) };
+            self.store_leaves(place, Storage::Function, &parts, &[address], behind, 8)
+        });
         let stores = self.blocks.pop().map(|block| block.code);
         self.prologue.extend(stores.into_iter().flatten());
         self.current = before;
