@@ -551,6 +551,24 @@ fn messages_may_be_stored_before_a_panic() {
 }
 
 #[test]
+fn tables_of_references_are_copied_to_the_stack() {
+    let source = "static WORDS: [&[u32]; 3] = [&[1, 2, 3], &[4, 5, 6], &[7, 8, 9]];
+        #[kernel] pub fn k(item: Item<1>, mut y: Out<u32>) {
+            let id = item.global_id()[0];
+            *y = WORDS[id % 3][id / 3 % 3];
+        }";
+    let compiled = sound(&Compiler::new(), source);
+    let count = |op: Op, storage: StorageClass| {
+        let all = compiled.module.instructions().filter(|i| i.is(op));
+        all.filter(|i| i.operand(0) == Some(storage as u32)).count()
+    };
+    assert_eq!(count(Op::Variable, StorageClass::UniformConstant), 3, "the rows");
+    assert_eq!(count(Op::Variable, StorageClass::Function), 1, "the table");
+    // The address of each row, and the result.
+    assert!(compiled.module.instructions().filter(|i| i.is(Op::Store)).count() >= 4);
+}
+
+#[test]
 fn what_devices_do_not_have_names_function_and_line() {
     let compiler = Compiler::new();
     for (source, wanted) in [
