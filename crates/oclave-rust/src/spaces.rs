@@ -313,7 +313,7 @@ struct Run<'a, 'p> {
     classes: Classes,
     locals: BTreeMap<Local, Class>,
     globals: BTreeMap<Symbol, Class>,
-    /// The constants whose addresses of other constants have been looked at.
+    /// The constants that [`Self::table`] has looked at.
     tables: BTreeSet<Symbol>,
     returns: Option<Class>,
 }
@@ -389,7 +389,7 @@ impl<'a, 'p> Run<'a, 'p> {
         self.class_of(operand, true)
     }
 
-    /// The class of an operand. If it `may_be_read`, what constants hold is looked at.
+    /// The class of an operand. If it is a constant that may be read, the addresses in it are looked at.
     fn class_of(&mut self, operand: &Operand, may_be_read: bool) -> Option<Class> {
         match operand {
             Operand::Local(local) => Some(self.local(*local)),
@@ -449,14 +449,14 @@ impl<'a, 'p> Run<'a, 'p> {
         class
     }
 
-    /// Notes the constants whose addresses a constant has. It lies on the stack then, where they can be stored.
+    /// Notes the constants whose addresses a constant holds. A constant that holds any lies on the stack, where they can be
+    /// stored.
     fn table(&mut self, class: Class, symbol: &Symbol) {
         let program = self.all.program;
         if program.is_device_global(&symbol.name) || !self.tables.insert(symbol.clone()) {
             return;
         }
-        let Some((owner, _)) = program.global(symbol.module, &symbol.name) else { return };
-        let Ok(image) = Image::of_global(program, owner.module, &owner.name) else { return };
+        let Some((_, image)) = self.constant_with_addresses(symbol) else { return };
         for (target, _) in image.addresses.values() {
             if program.is_function(target.module, &target.name) {
                 continue;
@@ -468,14 +468,18 @@ impl<'a, 'p> Run<'a, 'p> {
         }
     }
 
-    /// Notes the functions whose addresses a constant has.
+    /// A constant that holds addresses, by the name where it is defined.
+    fn constant_with_addresses(&self, symbol: &Symbol) -> Option<(Symbol, Image)> {
+        let program = self.all.program;
+        let (owner, global) = program.global(symbol.module, &symbol.name)?;
+        let image = Image::of_global(program, owner.module, &owner.name).ok()?;
+        (global.is_constant && !image.addresses.is_empty()).then_some((owner, image))
+    }
+
+    /// Notes the functions whose addresses a constant holds.
     fn vtable(&mut self, class: Class, symbol: &Symbol) {
         let program = self.all.program;
-        let Some((owner, global)) = program.global(symbol.module, &symbol.name) else { return };
-        let Ok(image) = Image::of_global(program, owner.module, &owner.name) else { return };
-        if !global.is_constant || image.addresses.is_empty() {
-            return;
-        }
+        let Some((owner, image)) = self.constant_with_addresses(symbol) else { return };
         // Vtables of objects of one trait stand behind each other. In other tables, a pointer may point to any element.
         let stride = program.tables(&owner.name).map(|set| set.stride.max(1));
         let place = |offset: u64| match stride {
@@ -515,14 +519,12 @@ impl<'a, 'p> Run<'a, 'p> {
     fn run(mut self) -> Result<Analysis> {
         let function = self.function;
         for block in &function.blocks {
-            let panics: Vec<bool> = (0..block.instructions.len())
-                .map(|position| self.is_panic(&block.instructions, position))
-                .collect();
+            let is_panic = |position: usize| self.is_panic(&block.instructions, position);
             // A message of a panic stores addresses of tables that nothing reads.
-            let has_message = panics.contains(&true);
-            for (instruction, is_panic) in block.instructions.iter().zip(panics) {
-                if !is_panic {
-                    self.instruction(instruction, has_message);
+            let panic = (0..block.instructions.len()).find(|position| is_panic(*position));
+            for (position, instruction) in block.instructions.iter().enumerate() {
+                if panic != Some(position) {
+                    self.instruction(instruction, panic.is_some());
                 }
             }
         }

@@ -794,7 +794,7 @@ impl<'a, 'p> Lower<'a, 'p> {
             (self.in_constant_memory(symbol)?, Storage::Constant)
         };
         let base = self.in_storage(base, from, storage);
-        Ok(if offset == 0 { base } else { self.offset(base, storage, offset) })
+        Ok(self.part(base, storage, offset))
     }
 
     fn in_constant_memory(&mut self, symbol: &Symbol) -> Lowering<ValueId> {
@@ -812,7 +812,7 @@ impl<'a, 'p> Lower<'a, 'p> {
                 let variable = self.variable(ty, Some(value));
                 self.copies.insert(symbol.clone(), variable);
                 if !addresses.is_empty() {
-                    self.store_addresses(symbol, variable, addresses)?;
+                    self.store_addresses(symbol, &addresses)?;
                 }
                 variable
             }
@@ -822,26 +822,22 @@ impl<'a, 'p> Lower<'a, 'p> {
     }
 
     /// Stores the addresses that a constant on the stack holds, when the function begins.
-    fn store_addresses(
-        &mut self,
-        symbol: &Symbol,
-        variable: ValueId,
-        addresses: BTreeMap<u64, (Symbol, u64)>,
-    ) -> Lowering<()> {
-        let (before, behind) = (self.current, self.analysis.behind_global(symbol));
-        let (parts, label) = (leaves(&Type::Pointer)?, self.output.builder.value());
+    fn store_addresses(&mut self, symbol: &Symbol, addresses: &BTreeMap<u64, (Symbol, u64)>) -> Lowering<()> {
+        let (before, label) = (self.current, self.output.builder.value());
         self.begin(label);
-        let ty = self.output.byte_pointer(Storage::Function);
-        let base = self.op(Op::Bitcast, ty, &[variable]);
-        let outcome = addresses.into_iter().try_for_each(|(at, (target, offset))| {
-            let address = self.address_in(&target, offset)?;
-            let place = if at == 0 { base } else { self.offset(base, Storage::Function, at) };
-            self.store_leaves(place, Storage::Function, &parts, &[address], behind, 8)
+        let parts: Vec<Leaf> =
+            addresses.keys().map(|offset| Leaf { scalar: Scalar::Pointer, offset: *offset }).collect();
+        let behind = self.analysis.behind_global(symbol);
+        let stored = self.copied(symbol).and_then(|table| {
+            let held: Vec<ValueId> = addresses
+                .values()
+                .map(|(target, offset)| self.address_in(target, *offset))
+                .collect::<Lowering<_>>()?;
+            self.store_leaves(table, Storage::Function, &parts, &held, behind, 8)
         });
-        let stores = self.blocks.pop().map(|block| block.code);
-        self.prologue.extend(stores.into_iter().flatten());
+        self.prologue.extend(self.blocks.pop().into_iter().flat_map(|block| block.code));
         self.current = before;
-        outcome
+        stored
     }
 
     /// A pointer to bytes as one of another kind of memory.

@@ -218,7 +218,7 @@ impl Lower<'_, '_> {
         Ok(())
     }
 
-    fn part(&mut self, pointer: ValueId, storage: Storage, offset: u64) -> ValueId {
+    pub(super) fn part(&mut self, pointer: ValueId, storage: Storage, offset: u64) -> ValueId {
         if offset == 0 { pointer } else { self.offset(pointer, storage, offset) }
     }
 
