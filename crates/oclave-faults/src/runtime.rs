@@ -499,3 +499,21 @@ fault! {
         upstream: [],
     }
 }
+
+fault! {
+    /// **Q89. NVIDIA 580.159.** A context in which `clEnqueueSVMMemFill` was called is never released. The process keeps some 520 MiB of
+    /// the device's memory for each one. The hundredth context on an H200 fails with `CL_OUT_OF_HOST_MEMORY`.
+    ///
+    /// A program in C made two contexts for each of 25 kinds of commands and released all objects. The contexts with fills of SVM kept
+    /// 1,047 MiB, with any pattern, with and without an event. No other command kept memory. `clEnqueueFillBuffer` on a buffer over the
+    /// SVM was one of these.
+    ///
+    /// Memory that comes from the user's own `clSVMAlloc` has no such buffer, and is still filled by `clEnqueueSVMMemFill`.
+    Q89 {
+        affects: [NVIDIA],
+        seen: Programs,
+        symptom: "A context in which `clEnqueueSVMMemFill` was called is never released.",
+        remedy: "SVM is filled by buffers over it.",
+        upstream: [],
+    }
+}

@@ -277,4 +277,5 @@ pub const FAULTS: &[Row] = &[
     mesa::pointer_counters::Q86,
     runtime::Q87,
     runtime::Q88,
+    runtime::Q89,
 ];

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use crate::common::{bundle, call, context, gate, queues, queues_with};
 use oclave::command::Advice;
+use oclave::device::DeviceKind;
 use oclave::event::EventStatus;
 use oclave::images::{D2, Image, Rgba, Unorm8};
 use oclave::kernel::{KernelBundle, KernelCall};
@@ -133,13 +134,16 @@ type Picture = Image<Rgba<Unorm8>, D2>;
 
 impl Scene {
     fn new() -> Option<Self> {
-        let context = context()?;
+        Some(Self::of(context()?))
+    }
+
+    fn of(context: Context) -> Self {
         let bundle = bundle(&context);
         let [x, y] = [16, 16].map(|len| context.alloc_device(len).unwrap());
         let pixels = context.alloc_device(16).unwrap();
         let has_images = context.device().capabilities().images.is_some();
         let images = has_images.then(|| [[4, 4]; 2].map(|size| context.alloc_image(size).unwrap()));
-        Some(Self { context, bundle, x, y, pixels, images })
+        Self { context, bundle, x, y, pixels, images }
     }
 
     /// Every kind of command, once.
@@ -212,6 +216,23 @@ fn no_event_ends_before_the_commands_in_front(scene: Scene) {
             let first = queue.after(&zeroed).single_task(slow.clone()).unwrap();
             queue.submit(command.after(&first)).unwrap().wait().unwrap();
             assert_eq!(other.read(&count).unwrap(), [1], "{name}");
+        }
+    }
+}
+
+/// NVIDIA's driver has about a hundred contexts at most, and keeps those with fills of SVM (Q89).
+#[device_test]
+fn contexts_with_every_kind_of_command_come_and_go(context: Context) {
+    let device = context.device();
+    let contexts = if device.kind() == DeviceKind::Gpu { 120 } else { 3 };
+    for made in 0..contexts {
+        let context = Context::new(device).unwrap_or_else(|error| panic!("after {made} contexts: {error}"));
+        let scene = Scene::of(context);
+        for queue in queues(&scene.context) {
+            for (name, command) in scene.commands() {
+                queue.submit(command).unwrap_or_else(|error| panic!("{name}: {error}"));
+            }
+            queue.wait().unwrap();
         }
     }
 }

@@ -45,6 +45,8 @@ pub(crate) struct Pointers {
     are_numbers: bool,
     /// Whether SVM is copied to images and back by the buffers over it.
     images_by_buffers: bool,
+    /// Whether SVM is filled by the buffers over it.
+    fills_by_buffers: bool,
     slabs: Slabs,
 }
 
@@ -79,9 +81,16 @@ impl Pointers {
             || (devices.len() == 1 && faults.has(Fault::Q31));
         let by_svm = matches!(memory_api, MemoryApi::Svm(_) | MemoryApi::Unified(_));
         let are_numbers = reached_untold && faults.has(Fault::Q34) && by_svm;
-        let images_by_buffers = faults.has(Fault::Q41);
-        let (live, slabs) = (Live::new(), Slabs::default());
-        Some(Self { memory_api, support, live, reached_untold, are_numbers, images_by_buffers, slabs })
+        Some(Self {
+            memory_api,
+            support,
+            live: Live::new(),
+            reached_untold,
+            are_numbers,
+            images_by_buffers: faults.has(Fault::Q41),
+            fills_by_buffers: faults.has(Fault::Q89),
+            slabs: Slabs::default(),
+        })
     }
 
     /// Whether kernels take addresses as numbers of 64 bits.

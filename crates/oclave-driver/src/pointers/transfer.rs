@@ -164,7 +164,12 @@ impl Pointers {
                     usm.clEnqueueMemFillINTEL(queue, to, start, length, size_bytes, wait, event)
                 }
                 MemoryApi::Svm(api) | MemoryApi::Unified(Unified { api, .. }) => {
-                    api.clEnqueueSVMMemFill(queue, to, start, length, size_bytes, wait, event)
+                    match self.fills_by_buffers.then(|| self.buffer_at(to)).flatten() {
+                        Some((buffer, offset)) => api.clEnqueueFillBuffer(
+                            queue, buffer, start, length, offset, size_bytes, wait, event,
+                        ),
+                        None => api.clEnqueueSVMMemFill(queue, to, start, length, size_bytes, wait, event),
+                    }
                 }
                 MemoryApi::Buffers(api, _) => {
                     let (to, offset) = self.live.find(to.addr())?;
