@@ -145,11 +145,10 @@ const DRIVERS: &[(&str, &str, usize)] = &[
     // Q6: a buffer, and a replay of four kernels.
     ("command_buffer", "Intel", 17 << 10),
     ("replay_command_buffer", "Intel", 20 << 10),
-    // `queues_are_kept` there. Queues of raw OpenCL in C grow by 12 to 92 KB. A graph has its own.
-    ("queue", "rusticl", 96 << 10),
-    ("graph", "rusticl", 96 << 10),
-    ("recording", "rusticl", 96 << 10),
 ];
+
+/// The cycles of a kind are counted in as many parts.
+const PARTS: usize = 10;
 
 #[device_test(alone)]
 fn cycles_of_every_kind_leave_no_memory() {
@@ -167,19 +166,23 @@ fn cycles_of_every_kind_leave_no_memory() {
     let mut leaks = Vec::new();
     for (name, divisor, prepare) in KINDS.iter().filter(|(name, ..)| name.contains(&wanted)) {
         let Some(mut cycle) = prepare(&setting) else { continue };
-        let cycles = (cycles / divisor).max(20);
+        let cycles = (cycles / divisor).max(2 * PARTS);
         // The first fifth fills the pools and caches, and so do thirty contexts of NVIDIA's driver.
         for _ in 0..cycles.div_ceil(5).max(30) {
             cycle();
         }
         setting.queue.wait().unwrap();
-        let before = resident_bytes().unwrap();
-        for _ in 0..cycles {
-            cycle();
-        }
-        drop(cycle);
-        setting.queue.wait().unwrap();
-        let growth = resident_bytes().unwrap().saturating_sub(before);
+        // What leaks does so in each part. Threads of a driver take stacks and arenas of megabytes
+        // at times, in some of the parts.
+        let growths = [(); PARTS].map(|()| {
+            let before = resident_bytes().unwrap();
+            for _ in 0..cycles / PARTS {
+                cycle();
+            }
+            setting.queue.wait().unwrap();
+            resident_bytes().unwrap().saturating_sub(before)
+        });
+        let growth = PARTS * growths.into_iter().min().unwrap_or_default();
         let device = setting.context.device();
         println!("{name},{},{cycles},{:.1}", device.name(), growth as f64 / cycles as f64);
         let vendor = device.platform().name();
