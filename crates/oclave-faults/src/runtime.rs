@@ -502,11 +502,11 @@ fault! {
 
 fault! {
     /// **Q89. NVIDIA 580.159.** A context in which `clEnqueueSVMMemFill` was called is never released. The process keeps some 520 MiB of
-    /// the device's memory for each one. The hundredth context on an H200 fails with `CL_OUT_OF_HOST_MEMORY`.
+    /// the device's memory for each one. On an H200, `clCreateContext` fails with `CL_OUT_OF_HOST_MEMORY` after a hundred contexts.
     ///
     /// A program in C made two contexts for each of 25 kinds of commands and released all objects. The contexts with fills of SVM kept
-    /// 1,047 MiB, with any pattern, with and without an event. No other command kept memory. `clEnqueueFillBuffer` on a buffer over the
-    /// SVM was one of these.
+    /// 1,047 MiB, with any pattern, with and without an event. All others kept nothing. One of these filled a buffer over the SVM by
+    /// `clEnqueueFillBuffer`.
     ///
     /// Memory that comes from the user's own `clSVMAlloc` has no such buffer, and is still filled by `clEnqueueSVMMemFill`.
     Q89 {

@@ -220,7 +220,7 @@ fn no_event_ends_before_the_commands_in_front(scene: Scene) {
     }
 }
 
-/// NVIDIA's driver has about a hundred contexts at most, and keeps those with fills of SVM (Q89).
+/// NVIDIA's driver makes about a hundred contexts, and never releases one that filled SVM (Q89).
 #[device_test]
 fn contexts_with_every_kind_of_command_come_and_go(context: Context) {
     let device = context.device();

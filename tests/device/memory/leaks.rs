@@ -147,7 +147,7 @@ const DRIVERS: &[(&str, &str, usize)] = &[
     ("replay_command_buffer", "Intel", 20 << 10),
 ];
 
-/// The cycles of a kind are counted in as many parts.
+/// The cycles of a kind run in this many parts, and the growth of memory is measured for each.
 const PARTS: usize = 10;
 
 #[device_test(alone)]
@@ -172,8 +172,8 @@ fn cycles_of_every_kind_leave_no_memory() {
             cycle();
         }
         setting.queue.wait().unwrap();
-        // What leaks does so in each part. Threads of a driver take stacks and arenas of megabytes
-        // at times, in some of the parts.
+        // A leak grows in each part. A driver's threads allocate stacks and arenas of megabytes now
+        // and then, which shows in some parts only.
         let growths = [(); PARTS].map(|()| {
             let before = resident_bytes().unwrap();
             for _ in 0..cycles / PARTS {
