@@ -517,3 +517,19 @@ fault! {
         upstream: [],
     }
 }
+
+fault! {
+    /// **Q90. NVIDIA 580.159.** `clSVMAlloc` returns null if another thread of the process calls `clSVMAlloc` or `clSVMFree` at the
+    /// same time, in the same context or another.
+    ///
+    /// In a program in C on an H200, 13 threads allocated and freed 1 MiB again and again. Each with its own context, 629 of 3,632
+    /// allocations failed; with one context for all, 456 of 2,456; of two threads, 5 of 3,812. Nearly all succeeded when they were tried
+    /// again. With a lock around both functions, none of 7,960 failed. With a lock around `clSVMAlloc` only, 685 of 3,408 did.
+    Q90 {
+        affects: [NVIDIA],
+        seen: Programs,
+        symptom: "`clSVMAlloc` fails while another thread allocates or frees SVM.",
+        remedy: "One thread at a time allocates or frees SVM.",
+        upstream: [],
+    }
+}

@@ -278,4 +278,5 @@ pub const FAULTS: &[Row] = &[
     runtime::Q87,
     runtime::Q88,
     runtime::Q89,
+    runtime::Q90,
 ];

@@ -234,6 +234,24 @@ fn kernels_follow_pointers_in_memory(context: Context) {
     }
 }
 
+/// NVIDIA's driver gives no memory to a thread while another one allocates or frees some (Q90).
+#[device_test]
+fn threads_allocate_at_once(context: Context) {
+    for device in each_kind(context.device()) {
+        let mut contexts = vec![Context::new(&device).unwrap(); 6];
+        contexts.extend((0..6).map(|_| Context::new(&device).unwrap()));
+        std::thread::scope(|scope| {
+            for context in contexts {
+                scope.spawn(move || {
+                    // Larger than what is cut out of other allocations.
+                    let allocate = |_| context.alloc_device::<u8>(70 << 10).unwrap();
+                    drop((0..100).map(allocate).collect::<Vec<_>>());
+                });
+            }
+        });
+    }
+}
+
 /// A kernel may follow pointers to all memory of its context, while other memory is freed and allocated. PoCL 7.1 aborts
 /// if it is told which memory that is (Q84).
 #[device_test]

@@ -28,6 +28,7 @@ use super::sys::*;
 use super::usm::Kind;
 use super::{Api, Device, MemoryKind, MemorySupport, info};
 use crate::MakeError as _;
+use crate::sync::{Mutex, MutexGuard};
 use crate::{Error, ErrorKind, Result};
 use live::{Block, Live};
 use slabs::Slabs;
@@ -47,8 +48,13 @@ pub(crate) struct Pointers {
     images_by_buffers: bool,
     /// Whether SVM is filled by the buffers over it.
     fills_by_buffers: bool,
+    /// Whether only one thread of the process may allocate or free SVM at a time.
+    allocates_alone: bool,
     slabs: Slabs,
 }
+
+/// Held while SVM is allocated or freed, with drivers that fail otherwise (Q90).
+static SVM_ALLOCATION: Mutex<()> = Mutex::new(());
 
 /// How long freed SVM is kept, to be allocated again.
 const SVM_REST: Duration = Duration::from_secs(10);
@@ -89,6 +95,7 @@ impl Pointers {
             are_numbers,
             images_by_buffers: faults.has(Fault::Q41),
             fills_by_buffers: faults.has(Fault::Q89),
+            allocates_alone: faults.has(Fault::Q90),
             slabs: Slabs::default(),
         })
     }
@@ -175,8 +182,11 @@ impl Pointers {
         let is_fine = kind != Kind::Device && !self.support.mapped;
         let fine = if is_fine { CL_MEM_SVM_FINE_GRAIN_BUFFER } else { 0 };
         let allocate = |size_bytes: usize, alignment| {
-            // SAFETY: the caller's promise.
-            let start = unsafe { api.clSVMAlloc(context, CL_MEM_READ_WRITE | fine, size_bytes, alignment) }?;
+            let start = {
+                let _alone = self.lock_allocation();
+                // SAFETY: the caller's promise.
+                unsafe { api.clSVMAlloc(context, CL_MEM_READ_WRITE | fine, size_bytes, alignment) }?
+            };
             let start = NonNull::new(start);
             if let Some(start) = start {
                 let buffer = match self.support.mapped {
@@ -220,8 +230,15 @@ impl Pointers {
         })
     }
 
-    /// Forgets SVM before it is freed, and releases the buffer over it.
-    fn forget_svm(&self, api: &Api, start: NonNull<c_void>) {
+    fn lock_allocation(&self) -> Option<MutexGuard<'static, ()>> {
+        self.allocates_alone.then(|| SVM_ALLOCATION.lock())
+    }
+
+    /// Frees SVM, after the buffer over it was released.
+    ///
+    /// # Safety
+    /// As [`Pointers::free`].
+    unsafe fn free_svm(&self, api: &Api, context: cl_context, start: NonNull<c_void>) -> Result<()> {
         let buffer = self.live.remove(start.addr().get()).map(|block| block.buffer);
         if let Some(buffer) = buffer.filter(|buffer| !buffer.is_null()) {
             // SAFETY: the reference is that of the entry, which is gone.
@@ -229,6 +246,9 @@ impl Pointers {
                 log::error!("a buffer over SVM was not released: {error:#}");
             }
         }
+        let _alone = self.lock_allocation();
+        // SAFETY: the caller's promise.
+        unsafe { api.clSVMFree(context, start.as_ptr()) }
     }
 
     /// # Safety
@@ -306,10 +326,7 @@ impl Pointers {
             match self.memory_api {
                 MemoryApi::Usm(usm) => usm.clMemFreeINTEL(context, start.as_ptr()),
                 MemoryApi::Svm(api) => {
-                    let free = |start: NonNull<c_void>| {
-                        self.forget_svm(api, start);
-                        api.clSVMFree(context, start.as_ptr())
-                    };
+                    let free = |start| self.free_svm(api, context, start);
                     if self.slabs.free(start, free)? { Ok(()) } else { free(start) }
                 }
                 MemoryApi::Buffers(api, _) => match self.live.remove(start.addr().get()) {
@@ -330,11 +347,8 @@ impl Pointers {
     /// As [`Pointers::free`], for all memory of the context.
     pub(crate) unsafe fn free_all(&self, context: cl_context) -> Result<()> {
         let MemoryApi::Svm(api) = self.memory_api else { return Ok(()) };
-        self.slabs.drain().into_iter().try_for_each(|slab| {
-            self.forget_svm(api, slab);
-            // SAFETY: the caller's promise.
-            unsafe { api.clSVMFree(context, slab.as_ptr()) }
-        })
+        // SAFETY: the caller's promise.
+        self.slabs.drain().into_iter().try_for_each(|slab| unsafe { self.free_svm(api, context, slab) })
     }
 
     /// As [`Pointers::free`], of memory that the driver may not know a command to use.
