@@ -53,7 +53,7 @@ impl<T: Data> DeviceGlobal<T> {
 impl<T: Data, const N: usize> DeviceGlobal<[T; N]> {
     /// The elements, to be read and written one by one.
     #[inline(always)]
-    pub const fn elements(&self) -> Global<T> {
+    pub const fn elements(&self) -> Global<'_, T> {
         Global { first: self.value.get().cast(), len: N, of: PhantomData }
     }
 }

@@ -13,9 +13,9 @@ use crate::{Data, Item};
 /// | `reduce_add`, `reduce_min`, `reduce_max` | `work_group_reduce_add`, … |
 /// | `scan_inclusive_add`, `scan_exclusive_add`, … | `work_group_scan_inclusive_add`, … |
 #[derive(Debug, Clone, Copy)]
-pub struct WorkGroup<const D: usize> {
+pub struct WorkGroup<'a, const D: usize> {
     #[cfg_attr(oclave_device, allow(dead_code, reason = "devices know the work-item"))]
-    pub(crate) item: Item<D>,
+    pub(crate) item: Item<'a, D>,
 }
 
 /// The sub-group of a work-item. From [`Item::sub_group`]. On the host, a work-group is one
@@ -29,9 +29,9 @@ pub struct WorkGroup<const D: usize> {
 /// | `barrier` | `sub_group_barrier` |
 /// | `all`, `any`, `broadcast`, `reduce_add`, `scan_inclusive_add`, … | `sub_group_all`, … |
 #[derive(Debug, Clone, Copy)]
-pub struct SubGroup<const D: usize> {
+pub struct SubGroup<'a, const D: usize> {
     #[cfg_attr(oclave_device, allow(dead_code, reason = "devices know the work-item"))]
-    pub(crate) item: Item<D>,
+    pub(crate) item: Item<'a, D>,
 }
 
 /// A number that work-items of a group add up and compare: `i32`, `u32`, `i64`, `u64`, `f32`, `f64`.
@@ -180,7 +180,7 @@ macro_rules! combinations {
 
 macro_rules! groups {
     ($($name:ident, $scope:ident;)*) => {$(
-        impl<const D: usize> $name<D> {
+        impl<const D: usize> $name<'_, D> {
             /// Whether it is true for all work-items.
             #[inline(always)]
             pub fn all(self, value: bool) -> bool {
@@ -236,7 +236,7 @@ groups! {
     SubGroup, SUB_GROUP;
 }
 
-impl<const D: usize> WorkGroup<D> {
+impl<const D: usize> WorkGroup<'_, D> {
     /// The value of the work-item with a [local id](Item::local_id), which must be the same for all.
     ///
     /// On devices, an id beyond the group gives any value: a check would cost a barrier.
@@ -261,7 +261,7 @@ impl<const D: usize> WorkGroup<D> {
     }
 }
 
-impl<const D: usize> SubGroup<D> {
+impl<const D: usize> SubGroup<'_, D> {
     /// The value of the work-item with a [local id](Self::local_id), which must be the same for all.
     ///
     /// On devices, an id beyond the group gives any value: a check would cost a question to all of the sub-group.

@@ -56,8 +56,8 @@ pub struct Range {
 
 /// A work-item while it runs.
 #[derive(Debug)]
-pub struct Work {
-    item: Item<3>,
+pub struct Work<'a> {
+    item: Item<'a, 3>,
     number: usize,
     group: usize,
 }
@@ -86,20 +86,26 @@ struct Meeting {
 struct Ended;
 
 /// Local arrays, by the place in the source that asks for them and their size in bytes.
-type Arrays = HashMap<(&'static Location<'static>, usize), Address>;
+type Arrays = HashMap<(&'static Location<'static>, usize), LocalArray>;
 
-/// The address of memory that is never freed.
-#[derive(Debug, Clone, Copy)]
-struct Address(*mut u8);
+/// Memory for a local array.
+#[derive(Debug)]
+struct LocalArray(*mut [u64]);
 
 // SAFETY: work-items access the memory as they do on a device.
-unsafe impl Send for Address {}
+unsafe impl Send for LocalArray {}
 
-impl Address {
-    /// New memory for a local array.
+impl LocalArray {
     fn new(bytes: usize) -> Self {
         let words: Vec<u64> = (0..bytes.div_ceil(8)).map(|_| 0).collect();
-        Self(Box::leak(words.into_boxed_slice()).as_mut_ptr().cast())
+        Self(Box::into_raw(words.into_boxed_slice()))
+    }
+}
+
+impl Drop for LocalArray {
+    fn drop(&mut self) {
+        // SAFETY: the memory is that of the box in `new`. Work-items do not keep it longer than their work-group lives.
+        drop(unsafe { Box::from_raw(self.0) });
     }
 }
 
@@ -158,14 +164,11 @@ pub(crate) fn local_array(group: Option<&HostGroup>, bytes: usize) -> *mut u8 {
         static ALONE: RefCell<Arrays> = RefCell::default();
     }
     let key = (Location::caller(), bytes);
-    let address = match group {
-        Some(group) => {
-            let mut arrays = group.arrays.lock().unwrap_or_else(PoisonError::into_inner);
-            *arrays.entry(key).or_insert_with(|| Address::new(bytes))
-        }
-        None => ALONE.with_borrow_mut(|arrays| *arrays.entry(key).or_insert_with(|| Address::new(bytes))),
-    };
-    address.0
+    let array = |arrays: &mut Arrays| arrays.entry(key).or_insert_with(|| LocalArray::new(bytes)).0.cast();
+    match group {
+        Some(group) => array(&mut group.arrays.lock().unwrap_or_else(PoisonError::into_inner)),
+        None => ALONE.with_borrow_mut(array),
+    }
 }
 
 /// Local memory of one parameter: that of the work-group that runs.
@@ -195,6 +198,8 @@ pub trait HostParameter: Sized {
     type Host<'h>;
     /// What all work-items share.
     type Shared: Sync;
+    /// What the kernel is given. It lives no longer than the run.
+    type Given<'s>;
 
     /// Begins a run. What is given must live until its end: `run_on_host` holds it.
     fn share(given: Self::Host<'_>) -> Self::Shared;
@@ -205,12 +210,13 @@ pub trait HostParameter: Sized {
     }
 
     /// The parameter of a work-item.
-    fn of(shared: &Self::Shared, work: &Work) -> Self;
+    fn of<'s>(shared: &'s Self::Shared, work: &Work<'s>) -> Self::Given<'s>;
 }
 
-impl<const D: usize> HostParameter for Item<D> {
+impl<const D: usize> HostParameter for Item<'_, D> {
     type Host<'h> = HostRange<D>;
     type Shared = HostRange<D>;
+    type Given<'s> = Item<'s, D>;
 
     fn share(given: HostRange<D>) -> HostRange<D> {
         given
@@ -224,9 +230,9 @@ impl<const D: usize> HostParameter for Item<D> {
         })
     }
 
-    fn of(_: &HostRange<D>, work: &Work) -> Self {
+    fn of<'s>(_: &'s HostRange<D>, work: &Work<'s>) -> Item<'s, D> {
         let Item { global_id, global_size, local_id, local_size, group_id, group_count, group } = work.item;
-        Self { global_id, global_size, local_id, local_size, group_id, group_count, group }
+        Item { global_id, global_size, local_id, local_size, group_id, group_count, group }
     }
 }
 
@@ -235,12 +241,13 @@ macro_rules! values {
         impl HostParameter for $ty {
             type Host<'h> = $ty;
             type Shared = $ty;
+            type Given<'s> = $ty;
 
             fn share(given: $ty) -> $ty {
                 given
             }
 
-            fn of(shared: &$ty, _: &Work) -> Self {
+            fn of(shared: &$ty, _: &Work<'_>) -> Self {
                 *shared
             }
         }
@@ -252,12 +259,13 @@ values!(i8, u8, i16, u16, i32, u32, i64, u64, crate::f16, f32, f64);
 impl<T: Data, const N: usize> HostParameter for [T; N] {
     type Host<'h> = [T; N];
     type Shared = [T; N];
+    type Given<'s> = [T; N];
 
     fn share(given: [T; N]) -> [T; N] {
         given
     }
 
-    fn of(shared: &[T; N], _: &Work) -> Self {
+    fn of(shared: &[T; N], _: &Work<'_>) -> Self {
         *shared
     }
 }
@@ -265,12 +273,13 @@ impl<T: Data, const N: usize> HostParameter for [T; N] {
 impl<D: Objects + ?Sized, const SIZE: usize> HostParameter for Object<D, SIZE> {
     type Host<'h> = Self;
     type Shared = Self;
+    type Given<'s> = Self;
 
     fn share(given: Self) -> Self {
         given
     }
 
-    fn of(shared: &Self, _: &Work) -> Self {
+    fn of(shared: &Self, _: &Work<'_>) -> Self {
         *shared
     }
 }
@@ -278,60 +287,65 @@ impl<D: Objects + ?Sized, const SIZE: usize> HostParameter for Object<D, SIZE> {
 impl<T: Element + Send + Sync> HostParameter for &[T] {
     type Host<'h> = &'h [T];
     type Shared = Shared<T>;
+    type Given<'s> = &'s [T];
 
     fn share(given: &[T]) -> Shared<T> {
         Shared { first: given.as_ptr().cast_mut(), len: given.len() }
     }
 
-    fn of(shared: &Shared<T>, _: &Work) -> Self {
-        // SAFETY: kernels take slices of any lifetime, so they keep none of them; the memory lives while they run.
+    fn of<'s>(shared: &'s Shared<T>, _: &Work<'_>) -> &'s [T] {
+        // SAFETY: the memory lives as long as what shares it.
         unsafe { core::slice::from_raw_parts(shared.first, shared.len) }
     }
 }
 
-impl<T: Data> HostParameter for Out<T> {
+impl<T: Data> HostParameter for Out<'_, T> {
     type Host<'h> = &'h mut [T];
     type Shared = Shared<T>;
+    type Given<'s> = Out<'s, T>;
 
     fn share(given: &mut [T]) -> Shared<T> {
         Shared { first: given.as_mut_ptr(), len: given.len() }
     }
 
-    fn of(shared: &Shared<T>, work: &Work) -> Self {
+    fn of<'s>(shared: &'s Shared<T>, work: &Work<'s>) -> Out<'s, T> {
         assert!(work.number < shared.len, "the range has more work-items than an `Out` has elements");
         // SAFETY: in bounds, and each work-item has another number.
-        Self { element: unsafe { shared.first.add(work.number) } }
+        let element = unsafe { shared.first.add(work.number) };
+        Out { element, of: PhantomData }
     }
 }
 
-impl<T: Data> HostParameter for Global<T> {
+impl<T: Data> HostParameter for Global<'_, T> {
     type Host<'h> = &'h mut [T];
     type Shared = Shared<T>;
+    type Given<'s> = Global<'s, T>;
 
     fn share(given: &mut [T]) -> Shared<T> {
         Shared { first: given.as_mut_ptr(), len: given.len() }
     }
 
-    fn of(shared: &Shared<T>, _: &Work) -> Self {
-        Self { first: shared.first, len: shared.len, of: PhantomData }
+    fn of<'s>(shared: &'s Shared<T>, _: &Work<'_>) -> Global<'s, T> {
+        Global { first: shared.first, len: shared.len, of: PhantomData }
     }
 }
 
-impl<T: Data> HostParameter for Local<T> {
+impl<T: Data> HostParameter for Local<'_, T> {
     type Host<'h> = usize;
     type Shared = LocalMemory<T>;
+    type Given<'s> = Local<'s, T>;
 
     fn share(given: usize) -> LocalMemory<T> {
         LocalMemory { len: given, memory: Mutex::new((usize::MAX, Vec::new())) }
     }
 
-    fn of(shared: &LocalMemory<T>, work: &Work) -> Self {
+    fn of<'s>(shared: &'s LocalMemory<T>, work: &Work<'s>) -> Local<'s, T> {
         let mut memory = shared.memory.lock().unwrap_or_else(PoisonError::into_inner);
         if memory.0 != work.group {
             // Work-groups run one after another.
             *memory = (work.group, (0..shared.len).map(|_| MaybeUninit::zeroed()).collect());
         }
-        Self { first: memory.1.as_mut_ptr().cast(), len: shared.len, of: PhantomData }
+        Local { first: memory.1.as_mut_ptr().cast(), len: shared.len, of: PhantomData }
     }
 }
 
@@ -339,14 +353,14 @@ impl<T: Data> HostParameter for Local<T> {
 ///
 /// # Panics
 /// If no parameter has the range, and where the kernel panics.
-pub fn run(range: Option<Range>, kernel: &(dyn Fn(&Work) + Sync)) {
+pub fn run(range: Option<Range>, kernel: &(dyn Fn(&Work<'_>) + Sync)) {
     let Range { global, local, has_groups } =
         range.expect("a kernel that runs on the host has a parameter `Item`");
     let count = [0, 1, 2].map(|axis| global[axis] / local[axis].max(1));
     for (group, group_id) in places(count).enumerate() {
         let size: usize = local.iter().product();
-        let shared: Option<&'static HostGroup> =
-            has_groups.then(|| &*Box::leak(Box::new(HostGroup::new(size))));
+        let shared = has_groups.then(|| HostGroup::new(size));
+        let shared = shared.as_ref();
         let work = |local_id: [usize; 3]| {
             let global_id = [0, 1, 2].map(|axis| group_id[axis] * local[axis] + local_id[axis]);
             let number = (global_id[2] * global[1] + global_id[1]) * global[0] + global_id[0];
@@ -363,7 +377,7 @@ pub fn run(range: Option<Range>, kernel: &(dyn Fn(&Work) + Sync)) {
         };
         if has_groups {
             let first: Mutex<Option<Box<dyn Any + Send>>> = Mutex::new(None);
-            let run = |work: &Work| {
+            let run = |work: &Work<'_>| {
                 let Err(cause) = catch_unwind(AssertUnwindSafe(|| kernel(work))) else { return };
                 shared.into_iter().for_each(HostGroup::end);
                 if !cause.is::<Ended>() {

@@ -200,16 +200,17 @@ impl HostSampler {
 
 macro_rules! host_images {
     ($($name:ident, [$($given:tt)*], |$image:ident| $first:expr;)*) => {$(
-        impl<D: Dimensions> HostParameter for $name<D> {
+        impl<D: Dimensions> HostParameter for $name<'_, D> {
             type Host<'h> = &'h $($given)* HostImage<D>;
             type Shared = Pixels;
+            type Given<'s> = $name<'s, D>;
 
             fn share($image: &$($given)* HostImage<D>) -> Pixels {
                 Pixels { size: $image.size, kind: $image.kind, first: $first }
             }
 
-            fn of(shared: &Pixels, _: &Work) -> Self {
-                Self { pixels: *shared, of: PhantomData }
+            fn of<'s>(shared: &'s Pixels, _: &Work<'_>) -> $name<'s, D> {
+                $name { pixels: *shared, of: PhantomData }
             }
         }
     )*};
@@ -224,12 +225,13 @@ host_images! {
 impl HostParameter for Sampler {
     type Host<'h> = HostSampler;
     type Shared = HostSampler;
+    type Given<'s> = Self;
 
     fn share(given: HostSampler) -> HostSampler {
         given
     }
 
-    fn of(shared: &HostSampler, _: &Work) -> Self {
+    fn of(shared: &HostSampler, _: &Work<'_>) -> Self {
         Self { sampler: *shared }
     }
 }

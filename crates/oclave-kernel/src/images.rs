@@ -228,27 +228,27 @@ fn write_pixel<P: Pixel>(pixels: Pixels, [x, y, z]: [i32; 3], value: Vec4<P>) {
 macro_rules! images {
     ($($(#[$doc:meta])* $name:ident = $kind:literal;)*) => {$(
         $(#[$doc])*
-        pub struct $name<D: Dimensions> {
+        pub struct $name<'a, D: Dimensions> {
             pub(crate) pixels: Pixels,
-            pub(crate) of: PhantomData<D>,
+            pub(crate) of: PhantomData<&'a D>,
         }
 
-        impl<D: Dimensions> Clone for $name<D> {
+        impl<D: Dimensions> Clone for $name<'_, D> {
             #[inline(always)]
             fn clone(&self) -> Self {
                 *self
             }
         }
 
-        impl<D: Dimensions> Copy for $name<D> {}
+        impl<D: Dimensions> Copy for $name<'_, D> {}
 
-        impl<D: Dimensions> fmt::Debug for $name<D> {
+        impl<D: Dimensions> fmt::Debug for $name<'_, D> {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.debug_struct(stringify!($name)).finish_non_exhaustive()
             }
         }
 
-        impl<D: Dimensions> $name<D> {
+        impl<D: Dimensions> $name<'_, D> {
             /// Columns, rows, and planes or layers: `get_image_width` and its like.
             #[inline(always)]
             pub fn size(&self) -> D::Size {
@@ -256,7 +256,7 @@ macro_rules! images {
             }
         }
 
-        impl<D: Dimensions> Parameter for $name<D> {
+        impl<D: Dimensions> Parameter for $name<'_, D> {
             const KIND: u32 = $kind + D::NUMBER;
             const ARGUMENTS: u32 = 1;
             const TYPE: &'static TypeDescription = &TypeDescription::scalar::<u32>(5);
@@ -301,7 +301,7 @@ images! {
 
 macro_rules! reads {
     ($($name:ident)*) => {$(
-        impl<D: Dimensions> $name<D> {
+        impl<D: Dimensions> $name<'_, D> {
             /// A pixel.
             ///
             /// # Panics
@@ -317,7 +317,7 @@ macro_rules! reads {
 
 macro_rules! writes {
     ($($name:ident)*) => {$(
-        impl<D: Dimensions> $name<D> {
+        impl<D: Dimensions> $name<'_, D> {
             /// Changes a pixel.
             ///
             /// # Panics
@@ -334,7 +334,7 @@ macro_rules! writes {
 reads!(ReadImage ReadWriteImage);
 writes!(WriteImage ReadWriteImage);
 
-impl<D: Dimensions> ReadImage<D> {
+impl<D: Dimensions> ReadImage<'_, D> {
     /// A pixel, or a mixture of pixels, as the sampler says. It also says what is outside of the image, so that
     /// this does not panic. With `Addressing::None`, the host promises that no point is outside.
     #[inline(always)]

@@ -18,15 +18,17 @@ use crate::{Data, Local, SubGroup, WorkGroup};
 /// | [`work_group`](Self::work_group), [`sub_group`](Self::sub_group) | `work_group_…`, `sub_group_…` |
 /// | [`local_array`](Self::local_array) | an array in `local` memory |
 #[derive(Debug, Clone, Copy)]
-pub struct Item<const D: usize> {
+pub struct Item<'a, const D: usize> {
     pub(crate) global_id: [usize; 3],
     pub(crate) global_size: [usize; 3],
     pub(crate) local_id: [usize; 3],
     pub(crate) local_size: [usize; 3],
     pub(crate) group_id: [usize; 3],
     pub(crate) group_count: [usize; 3],
+    #[cfg(oclave_device)]
+    pub(crate) group: PhantomData<&'a ()>,
     #[cfg(not(oclave_device))]
-    pub(crate) group: Option<&'static crate::host::HostGroup>,
+    pub(crate) group: Option<&'a crate::host::HostGroup>,
 }
 
 /// Kinds of memory that a barrier orders, as the semantics of SPIR-V have them.
@@ -46,7 +48,7 @@ const fn first<const D: usize>(all: [usize; 3]) -> [usize; D] {
     some
 }
 
-impl<const D: usize> Item<D> {
+impl<'a, const D: usize> Item<'a, D> {
     /// The place in the range, the range's offset included.
     #[inline(always)]
     pub const fn global_id(&self) -> [usize; D] {
@@ -124,14 +126,14 @@ impl<const D: usize> Item<D> {
 
     /// The functions in which all work-items of the work-group take part.
     #[inline(always)]
-    pub const fn work_group(&self) -> WorkGroup<D> {
+    pub const fn work_group(&self) -> WorkGroup<'a, D> {
         WorkGroup { item: *self }
     }
 
     /// The functions in which all work-items of the sub-group take part. The device must have
     /// sub-groups.
     #[inline(always)]
-    pub const fn sub_group(&self) -> SubGroup<D> {
+    pub const fn sub_group(&self) -> SubGroup<'a, D> {
         SubGroup { item: *self }
     }
 
@@ -152,7 +154,7 @@ impl<const D: usize> Item<D> {
     /// ```
     #[inline(always)]
     #[cfg_attr(not(oclave_device), track_caller)]
-    pub fn local_array<T: Data, const N: usize>(&self) -> Local<T> {
+    pub fn local_array<T: Data, const N: usize>(&self) -> Local<'a, T> {
         const { assert!(align_of::<T>() <= 8, "local arrays are aligned to 8 bytes") };
         // An array that is too large is an error of the build.
         let size = const { size_of::<[T; N]>() };
@@ -165,7 +167,7 @@ impl<const D: usize> Item<D> {
 }
 
 #[cfg(not(oclave_device))]
-impl<const D: usize> Item<D> {
+impl<const D: usize> Item<'_, D> {
     /// The number of the work-item in its work-group.
     pub(crate) fn number_in_group(&self) -> usize {
         self.number_of(self.local_id)

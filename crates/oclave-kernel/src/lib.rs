@@ -42,6 +42,9 @@
 //! work-item, and the next wait of the host returns an error with the message and its place. In a kernel
 //! with barriers, all work-items of the work-group end at the next one.
 //!
+//! What a kernel is given lives as long as the launch, and the types have this lifetime: `Out<'a, T>`. So a kernel that
+//! runs on the host cannot keep it, either.
+//!
 //! The host checks a launch once. An [`Out`] has an element for each work-item. Memory that the kernel
 //! changes is given for one parameter only, but several [`Global`]s and slices of atomics may share
 //! memory. Nothing else may change the memory of a `&[T]` while the kernel runs. As for kernels in C,

@@ -10,11 +10,12 @@ use crate::Data;
 ///
 /// The host refuses a launch over more work-items than the memory has elements, and one that passes
 /// the memory for another parameter, too. So work-items check nothing.
-pub struct Out<T: Data> {
+pub struct Out<'a, T: Data> {
     pub(crate) element: *mut T,
+    pub(crate) of: PhantomData<&'a mut T>,
 }
 
-impl<T: Data> Deref for Out<T> {
+impl<T: Data> Deref for Out<'_, T> {
     type Target = T;
 
     #[inline(always)]
@@ -24,7 +25,7 @@ impl<T: Data> Deref for Out<T> {
     }
 }
 
-impl<T: Data> DerefMut for Out<T> {
+impl<T: Data> DerefMut for Out<'_, T> {
     #[inline(always)]
     fn deref_mut(&mut self) -> &mut T {
         // SAFETY: as for `deref`.
@@ -32,7 +33,7 @@ impl<T: Data> DerefMut for Out<T> {
     }
 }
 
-impl<T: Data + fmt::Debug> fmt::Debug for Out<T> {
+impl<T: Data + fmt::Debug> fmt::Debug for Out<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Out").field(&**self).finish()
     }
@@ -41,22 +42,22 @@ impl<T: Data + fmt::Debug> fmt::Debug for Out<T> {
 macro_rules! shared {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
-        pub struct $name<T: Data> {
+        pub struct $name<'a, T: Data> {
             pub(crate) first: *mut T,
             pub(crate) len: usize,
-            pub(crate) of: PhantomData<T>,
+            pub(crate) of: PhantomData<&'a T>,
         }
 
-        impl<T: Data> Clone for $name<T> {
+        impl<T: Data> Clone for $name<'_, T> {
             #[inline(always)]
             fn clone(&self) -> Self {
                 *self
             }
         }
 
-        impl<T: Data> Copy for $name<T> {}
+        impl<T: Data> Copy for $name<'_, T> {}
 
-        impl<T: Data> $name<T> {
+        impl<T: Data> $name<'_, T> {
             /// How many elements.
             #[inline(always)]
             pub const fn len(&self) -> usize {
@@ -116,7 +117,7 @@ macro_rules! shared {
             }
         }
 
-        impl<T: Data> fmt::Debug for $name<T> {
+        impl<T: Data> fmt::Debug for $name<'_, T> {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.debug_struct(stringify!($name)).field("len", &self.len).finish_non_exhaustive()
             }

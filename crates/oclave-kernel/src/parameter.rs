@@ -134,7 +134,7 @@ pub(crate) mod device {
 /// A type without values in memory, for `Item`.
 const NOTHING: &TypeDescription = &TypeDescription::scalar::<u8>(1);
 
-impl<const D: usize> Parameter for Item<D> {
+impl<const D: usize> Parameter for Item<'_, D> {
     const KIND: u32 = 0;
     const ARGUMENTS: u32 = 0;
     const TYPE: &'static TypeDescription = NOTHING;
@@ -152,6 +152,7 @@ impl<const D: usize> Parameter for Item<D> {
             local_size: [device::local_size(0), device::local_size(1), device::local_size(2)],
             group_id: [device::group_id(0), device::group_id(1), device::group_id(2)],
             group_count: [device::group_count(0), device::group_count(1), device::group_count(2)],
+            group: core::marker::PhantomData,
         };
         let mut axis = 0;
         while axis < 3 {
@@ -269,12 +270,13 @@ macro_rules! __parameter {
             impl $crate::__private::HostParameter for $ty {
                 type Host<'h> = $ty;
                 type Shared = $ty;
+                type Given<'s> = $ty;
 
                 fn share(given: $ty) -> $ty {
                     given
                 }
 
-                fn of(shared: &$ty, _: &$crate::__private::Work) -> Self {
+                fn of(shared: &$ty, _: &$crate::__private::Work<'_>) -> $ty {
                     *shared
                 }
             }
@@ -317,7 +319,7 @@ fn number_in_range(dimensions: u32) -> usize {
     number
 }
 
-impl<T: Data> Parameter for Out<T> {
+impl<T: Data> Parameter for Out<'_, T> {
     const KIND: u32 = 4;
     const ARGUMENTS: u32 = 1;
     const TYPE: &'static TypeDescription = T::DESCRIPTION;
@@ -328,11 +330,12 @@ impl<T: Data> Parameter for Out<T> {
         let number = number_in_range(launches.dimensions);
         // SAFETY: the launch is refused if the memory has fewer elements than the range has work-items, or if the range has
         // more dimensions.
-        Self { element: unsafe { device::argument_global(index).cast::<T>().add(number) } }
+        let element = unsafe { device::argument_global(index).cast::<T>().add(number) };
+        Self { element, of: core::marker::PhantomData }
     }
 }
 
-impl<T: Data> Parameter for Global<T> {
+impl<T: Data> Parameter for Global<'_, T> {
     const KIND: u32 = 3;
     const ARGUMENTS: u32 = 2;
     const TYPE: &'static TypeDescription = T::DESCRIPTION;
@@ -345,7 +348,7 @@ impl<T: Data> Parameter for Global<T> {
     }
 }
 
-impl<T: Data> Parameter for Local<T> {
+impl<T: Data> Parameter for Local<'_, T> {
     const KIND: u32 = 5;
     const ARGUMENTS: u32 = 2;
     const TYPE: &'static TypeDescription = T::DESCRIPTION;

@@ -213,12 +213,13 @@ macro_rules! vectors {
         impl<T: Lane> crate::host::HostParameter for $name<T> {
             type Host<'h> = Self;
             type Shared = Self;
+            type Given<'s> = Self;
 
             fn share(given: Self) -> Self {
                 given
             }
 
-            fn of(shared: &Self, _: &crate::host::Work) -> Self {
+            fn of(shared: &Self, _: &crate::host::Work<'_>) -> Self {
                 *shared
             }
         }
