@@ -41,7 +41,7 @@ fn is_changed(image: &DeviceImage, fault: Fault) -> bool {
 
 /// Faults with a pass, and without a kernel here. Small kernels show nothing of some. Others need sources that piglit's tests cannot
 /// be: structs by value, virtual functions, C++. Kernels in C show Q86 rarely; `examples/rust/kernels/slices.rs` has it.
-const WITHOUT_KERNEL: [Fault; 14] = [
+const WITHOUT_KERNEL: [Fault; 13] = [
     Fault::Q9,
     Fault::Q17,
     Fault::Q21,
@@ -53,7 +53,6 @@ const WITHOUT_KERNEL: [Fault; 14] = [
     Fault::Q78,
     Fault::Q79,
     Fault::Q80,
-    Fault::Q82,
     Fault::Q83,
     Fault::Q86,
 ];

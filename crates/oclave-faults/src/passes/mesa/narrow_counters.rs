@@ -48,6 +48,8 @@ pub(crate) fn narrow(analyses: &Analyses<'_>) -> Result<Option<Module>> {
         let [narrow, narrow_next] = [edit.fresh_id(), edit.fresh_id()];
         edit.replace(&of.phi, Op::Phi, &[uint, narrow, start, of.from, narrow_next, of.latch]);
         edit.at_start(of.header).push(Op::UConvert, &[ulong, of.id, narrow]);
+        // It is no sum any more, so nothing can be said about its wrapping.
+        edit.remove_annotations(of.next);
         let mut at = edit.instead_of(&of.change);
         at.push(Op::IAdd, &[uint, narrow_next, narrow, step]);
         at.push(Op::UConvert, &[ulong, of.next, narrow_next]);

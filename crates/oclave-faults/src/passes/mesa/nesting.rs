@@ -9,9 +9,9 @@ use std::collections::HashMap;
 use oclave_spirv::analysis::control_flow::{Block, Flow, Tree, targets};
 use oclave_spirv::{Definitions, Op};
 
-/// The most rounds of a loop that Mesa unrolls.
-const ROUNDS: usize = 32;
-/// A loop is unrolled if all its rounds together have no more instructions, about.
+/// The most iterations of a loop that Mesa unrolls.
+const ITERATIONS: usize = 32;
+/// A loop is unrolled if all its iterations together have no more instructions, about.
 const UNROLLED: usize = 1664;
 
 /// The nesting of a function.
@@ -83,16 +83,22 @@ fn choices(blocks: usize) -> usize {
     }
 }
 
-/// How many conditions unrolled loops of a function may add. The rounds of a loop with several ends are
-/// one inside the other.
-pub(crate) fn by_unrolling(definitions: &Definitions<'_>, flow: &Flow<'_>) -> usize {
+/// For each block, how many conditions the loop around it may add when it is unrolled. The iterations of a loop with several exits
+/// are one inside the other.
+pub(crate) fn by_unrolling(definitions: &Definitions<'_>, flow: &Flow<'_>) -> Vec<usize> {
     let size = |label| definitions.block(label).count();
     let sizes: Vec<usize> = flow.blocks.iter().map(|block| size(block.label)).collect();
-    let rounds = flow.loops.iter().filter(|of| flow.exiting(of).len() > 1).map(|of| {
+    let mut added = vec![0; flow.blocks.len()];
+    for of in flow.loops.iter().filter(|of| flow.exiting(of).len() > 1) {
         let size: usize = of.blocks.iter().filter_map(|block| sizes.get(*block)).sum();
-        ROUNDS.min(UNROLLED / size.max(1))
-    });
-    rounds.filter(|rounds| *rounds > 1).max().unwrap_or(0)
+        let iterations = ITERATIONS.min(UNROLLED / size.max(1));
+        for block in of.blocks.iter().filter(|_| iterations > 1) {
+            if let Some(added) = added.get_mut(*block) {
+                *added = iterations.max(*added);
+            }
+        }
+    }
+    added
 }
 
 /// The successors of each block. A switch has a node for each comparison behind the first, behind

@@ -37,7 +37,7 @@ fault! {
     /// inside the other (`LP_MAX_TGSI_NESTING`), and forgets what goes beyond that. Results are wrong,
     /// without an error. From source, `switch (id)` with 79 cases was right, and with 80 cases from
     /// case 79 on wrong. So were 80 of `else if`, and 80 of `if (…) return`. 80 loops were right, and
-    /// 81 were not. A loop with several ends counts as often as Mesa unrolls it, up to 32 times. So
+    /// 81 were not. In a loop with several exits, each iteration that Mesa unrolls counts, up to 32. So
     /// switches are searched by halves (`wide_switches`). Functions with deep
     /// conditions become loops around switches, or the kernel is refused.
     Q42 {
@@ -77,7 +77,7 @@ pub(crate) fn bound(analyses: &Analyses<'_>, image: &str) -> Result<Option<Modul
     // The functions are switches now.
     let new = wide_switches::halve(&Analyses::new(&cut))?.unwrap_or(cut);
     let analyses = Analyses::new(&new);
-    refuse(&new, &Facts::new(analyses.definitions(), analyses.flows()), image)?;
+    refuse(&analyses, &Facts::new(analyses.definitions(), analyses.flows()), image)?;
     Ok(Some(new))
 }
 
@@ -96,19 +96,24 @@ fn cut(analyses: &Analyses<'_>, image: &str) -> Result<Option<Module>> {
     plans.for_each(|plan| Writer::write(&mut edit, &plan));
     let new = edit.finish()?;
     if new.is_none() {
-        refuse(module, &facts, image)?;
+        refuse(analyses, &facts, image)?;
     }
     Ok(new)
 }
 
 /// Refuses a kernel with conditions or loops that are too deep.
-fn refuse(module: &Module, facts: &Facts<'_, '_>, image: &str) -> Result<()> {
+fn refuse(analyses: &Analyses<'_>, facts: &Facts<'_, '_>, image: &str) -> Result<()> {
+    let module = analyses.module();
     for entry in module.instructions().filter(|i| i.is(Op::EntryPoint)) {
         let of =
             |all: &BTreeMap<u32, usize>| entry.operand(1).and_then(|id| all.get(&id)).copied().unwrap_or(0);
         let (conditions, loops) = (of(&facts.total), of(&facts.loops));
         let (what, most, remedy) = if conditions > MOST {
-            let remedy = "Take its barriers and group functions out of nested conditions, or divide it";
+            let stays = |kernel| together(module, analyses.flows()).contains(&kernel);
+            let remedy = match entry.operand(1).is_some_and(stays) {
+                true => "Take its barriers and group functions out of nested conditions, or divide it",
+                false => "Divide it",
+            };
             (format!("conditions nested {conditions} deep"), MOST, remedy)
         } else if loops > MOST_LOOPS {
             (format!("loops nested {loops} deep"), MOST_LOOPS, "Divide it")
@@ -164,14 +169,16 @@ impl<'f, 'm> Facts<'f, 'm> {
             }
             let nesting =
                 self.nestings.get(&id).map(|nesting| nesting.conditions.as_slice()).unwrap_or_default();
-            let around = |at: usize| nesting.get(at).copied().unwrap_or(0);
+            let unrolled = by_unrolling(definitions, flow);
+            let around =
+                |at: usize| nesting.get(at).copied().unwrap_or(0) + unrolled.get(at).copied().unwrap_or(0);
             let conditions = (0..flow.blocks.len()).map(|at| around(at) + self.with_calls(flow, at)).max();
             let loops = flow.blocks.iter().enumerate().map(|(at, block)| {
                 let inside = block.calls.iter().filter_map(|callee| self.loops.get(callee)).max();
                 flow.loops_around(at).count() + inside.copied().unwrap_or(0)
             });
             let loops = loops.max().unwrap_or(0);
-            self.total.insert(id, conditions.unwrap_or(0) + by_unrolling(definitions, flow));
+            self.total.insert(id, conditions.unwrap_or(0));
             self.loops.insert(id, loops);
             open.pop();
         }
