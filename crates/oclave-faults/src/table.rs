@@ -279,4 +279,6 @@ pub const FAULTS: &[Row] = &[
     runtime::Q88,
     runtime::Q89,
     runtime::Q90,
+    intel::local_phis::Q91,
+    intel::chosen_pointers::Q92,
 ];

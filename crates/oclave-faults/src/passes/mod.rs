@@ -20,6 +20,7 @@ pub(crate) mod mesa;
 mod opaque_values;
 mod pieces;
 pub(crate) mod pocl;
+mod volatile_accesses;
 pub(crate) mod wrong_functions;
 
 use std::fmt;
@@ -30,8 +31,8 @@ use oclave_spirv::{Module, check};
 
 pub use error::{Error, Result};
 use intel::{
-    divergent_phis, filled_arrays, generic_atomics, half_broadcasts, integer_bounds, inverted_bounds,
-    opaque_negations, scalar_loops, uniform_groups,
+    chosen_pointers, divergent_phis, filled_arrays, generic_atomics, half_broadcasts, integer_bounds,
+    inverted_bounds, local_phis, opaque_negations, scalar_loops, uniform_groups,
 };
 use mesa::{
     constant_addresses, deep_conditions, function_names, guarded_loads, integer_pointers, narrow_counters,
@@ -119,6 +120,8 @@ const LATE: &[Pass] = &[
     private_arrays::PASS,
     opaque_negations::PASS,
     filled_arrays::PASS,
+    local_phis::PASS,
+    chosen_pointers::PASS,
     divergent_phis::PASS,
     fixed_addresses::PASS,
     called_functions::PASS,

@@ -25,13 +25,14 @@ use std::ops::Range;
 use super::barriers::innermost_loops;
 use super::fences::{Access, Addresses};
 use crate::Fault;
+use crate::passes::volatile_accesses::make_volatile;
 use crate::passes::{Pass, Result, pass};
 use crate::table::{POCL_CPU_7, fault};
 use oclave_spirv::analysis::Analyses;
 use oclave_spirv::analysis::calls::callees;
 use oclave_spirv::analysis::control_flow::{Flow, Loop};
 use oclave_spirv::analysis::uniformity::{Uniformity, makes_value};
-use oclave_spirv::{Editor, Instruction, Module, Op, Role, StorageClass, VOLATILE, is_terminator};
+use oclave_spirv::{Editor, Instruction, Module, Op, Role, StorageClass, is_terminator};
 
 fault! {
     /// **Q33. PoCL 7.1 on CPUs.** A value from memory that a work-item needs behind a barrier is
@@ -59,6 +60,20 @@ const STEPS: u32 = 11;
 /// # Errors
 /// As [`Editor::finish`].
 pub(crate) fn keep(analyses: &Analyses<'_>) -> Result<Option<Module>> {
+    let mut edit = Editor::new(analyses.definitions());
+    let found = needed_behind_barriers(analyses, true);
+    for load in found.into_iter().filter_map(|at| analyses.module().instruction_at(at)) {
+        make_volatile(&mut edit, &load);
+    }
+    Ok(edit.finish()?)
+}
+
+/// The places of loads whose value is needed behind a barrier, when the memory may hold something else. `with_implicit` says whether
+/// PoCL's own barriers count.
+pub(in crate::passes) fn needed_behind_barriers(
+    analyses: &Analyses<'_>,
+    with_implicit: bool,
+) -> BTreeSet<usize> {
     let definitions = analyses.definitions();
     let flows = analyses.flows();
     let uniformity = Uniformity::new(definitions, flows);
@@ -68,7 +83,7 @@ pub(crate) fn keep(analyses: &Analyses<'_>) -> Result<Option<Module>> {
     for flow in flows {
         let is_below = below.contains(&flow.function);
         let has_barriers = is_below || uniformity.has_barriers(flow.function);
-        let is_kernel = uniformity.kernels().contains(&flow.function);
+        let is_kernel = with_implicit && uniformity.kernels().contains(&flow.function);
         let mut loops = if is_kernel { innermost_loops(&uniformity, flow) } else { Vec::new() };
         loops.retain(|(of, _)| uniformity.is_run_together(flow, of));
         if !has_barriers && loops.is_empty() {
@@ -82,16 +97,7 @@ pub(crate) fn keep(analyses: &Analyses<'_>) -> Result<Option<Module>> {
         }
         loops.into_iter().for_each(|(of, exit)| found.extend(search.crossing(&facts, of, exit)));
     }
-    let mut edit = Editor::new(definitions);
-    for load in found.into_iter().filter_map(|at| analyses.module().instruction_at(at)) {
-        let mut words = load.words.get(1..).unwrap_or_default().to_vec();
-        match words.get_mut(3) {
-            Some(access) => *access |= VOLATILE,
-            None => words.push(VOLATILE),
-        }
-        edit.replace(&load, Op::Load, &words);
-    }
-    Ok(edit.finish()?)
+    found
 }
 
 /// Functions that have no barrier, and that a function with one calls: PoCL makes them part of it.
@@ -323,9 +329,11 @@ impl<'m> Search<'_, '_, 'm> {
                     if is_taken_behind {
                         return true;
                     }
-                    continue;
-                }
-                if is_behind(*block, at) || (is_below && user.is(Op::ReturnValue)) {
+                    // Other phis may become selections.
+                    if self.flow.loops.iter().any(|of| of.header == *block) {
+                        continue;
+                    }
+                } else if is_behind(*block, at) || (is_below && user.is(Op::ReturnValue)) {
                     return true;
                 }
                 if steps == STEPS {
