@@ -267,7 +267,8 @@ fn memory_of(context: &Context) -> (ObjectKind, &'static str) {
 /// The call of the selected device's kind of memory that does what one of USM does. Copies of
 /// buffers are those within the device. Q89 is the fault whose work-around fills SVM by buffers.
 pub(crate) fn memory_call(of_usm: &'static str) -> &'static str {
-    let memory = Device::select().ok().and_then(|device| device.capabilities().memory());
+    let device = Device::select().ok();
+    let memory = device.as_ref().and_then(|device| device.capabilities().memory());
     let calls = match of_usm {
         "clDeviceMemAllocINTEL" | "clSharedMemAllocINTEL" => {
             ["clSVMAlloc", "clCreateBufferWithProperties", "clSVMAllocWithPropertiesKHR"]
@@ -277,9 +278,8 @@ pub(crate) fn memory_call(of_usm: &'static str) -> &'static str {
         "clEnqueueMemFillINTEL" => ["clEnqueueSVMMemFill", "clEnqueueFillBuffer", "clEnqueueSVMMemFill"],
         _ => panic!("what takes the place of {of_usm} is not known"),
     };
-    let fills_by_buffers = of_usm == "clEnqueueMemFillINTEL"
-        && Device::select()
-            .is_ok_and(|device| device.driver_faults().iter().any(|fault| fault.to_string() == "Q89"));
+    let has_q89 = |device: &Device| device.driver_faults().iter().any(|fault| fault.to_string() == "Q89");
+    let fills_by_buffers = of_usm == "clEnqueueMemFillINTEL" && device.as_ref().is_some_and(has_q89);
     match memory.map(|memory| memory.kind) {
         Some(MemoryKind::Svm) if fills_by_buffers => calls[1],
         Some(MemoryKind::Svm) => calls[0],

@@ -294,7 +294,7 @@ impl<T: Element + Send + Sync> HostParameter for &[T] {
     }
 
     fn of<'s>(shared: &'s Shared<T>, _: &Work<'_>) -> &'s [T] {
-        // SAFETY: the memory lives as long as what shares it.
+        // SAFETY: `run_on_host` holds the memory while `shared` lives.
         unsafe { core::slice::from_raw_parts(shared.first, shared.len) }
     }
 }

@@ -11,9 +11,7 @@ use crate::passes::volatile_accesses::make_volatile;
 use crate::passes::{Pass, Result, pass};
 use crate::table::{INTEL, fault};
 use oclave_spirv::analysis::Analyses;
-use oclave_spirv::{
-    Definitions, Editor, Instruction, Module, Op, StorageClass, Type, TypeTable, is_access_chain,
-};
+use oclave_spirv::{Definitions, Editor, Instruction, Module, Op, StorageClass, TypeTable, is_access_chain};
 
 fault! {
     /// **Q92. Intel's CPU runtime 2026.2.** If work-items choose between two pointers to private memory, accesses through the pointer
@@ -53,8 +51,8 @@ impl Chosen {
     fn of(module: &Module, definitions: &Definitions<'_>) -> Self {
         let types = TypeTable::new(definitions);
         let is_of = |id: u32, classes: &[StorageClass]| {
-            let ty = definitions.type_of(id).and_then(|ty| types.ty(ty));
-            matches!(ty, Some(Type::Pointer { class, .. }) if classes.iter().any(|of| *of as u32 == class))
+            let pointer = definitions.type_of(id).and_then(|ty| types.pointer(ty));
+            pointer.is_some_and(|(class, _)| classes.iter().any(|of| *of as u32 == class))
         };
         let is_private = |id: u32| is_of(id, &[StorageClass::Function, StorageClass::Generic]);
         // Pointer → pointers that are made of it, in the function or in one that is called.
@@ -70,7 +68,7 @@ impl Chosen {
                 }
                 (Some(Op::Phi), Some(result)) => {
                     let values = instruction.operands().iter().step_by(2).copied();
-                    let others = values.filter(|value| root(definitions, *value) != result);
+                    let others = values.filter(|value| definitions.root(*value) != result);
                     let others: BTreeSet<u32> = others.collect();
                     if others.len() > 1 {
                         open.push(result);
@@ -86,11 +84,9 @@ impl Chosen {
             if let (Some(Op::FunctionCall), [function, arguments @ ..]) =
                 (instruction.op(), instruction.operands())
             {
-                let parameters = definitions.body(*function).filter(|i| i.is(Op::FunctionParameter));
-                for (argument, parameter) in arguments.iter().zip(parameters) {
-                    if let Some(parameter) = parameter.result_id().filter(|_| is_private(*argument)) {
-                        made.entry(*argument).or_default().push(parameter);
-                    }
+                let passed = arguments.iter().zip(definitions.parameters(*function));
+                for (argument, parameter) in passed.filter(|(argument, _)| is_private(**argument)) {
+                    made.entry(*argument).or_default().push(parameter);
                 }
             }
         }
@@ -109,16 +105,4 @@ fn base(instruction: &Instruction<'_>) -> Option<u32> {
     let op = instruction.op()?;
     let casts = matches!(op, Op::Bitcast | Op::CopyObject | Op::PtrCastToGeneric | Op::GenericCastToPtr);
     instruction.operand(0).filter(|_| casts || is_access_chain(op))
-}
-
-/// What a pointer begins with: a variable, a parameter, a phi or the like.
-fn root(definitions: &Definitions<'_>, mut pointer: u32) -> u32 {
-    // A chain in a block that is never reached may be a circle.
-    let mut seen = BTreeSet::new();
-    while seen.insert(pointer)
-        && let Some(from) = definitions.instruction(pointer).and_then(|i| base(&i))
-    {
-        pointer = from;
-    }
-    pointer
 }
